@@ -19,7 +19,7 @@ synfire_status SYNFIRE_CALL synfire_buffer_create(synfire_context context, const
     const auto owner = held(context);
     const synfire_buffer_desc checked = read_descriptor(desc, "desc");
     check_reserved(checked.reserved, "desc.reserved");
-    auto* const made = new core::Buffer(*owner, checked);
+    auto* const made = core::charged_as(SYNFIRE_TAG_BUFFER, [&] { return new core::Buffer(*owner, checked); });
     made->retain();
     try {
       *buffer = registered<synfire_buffer>(made);

@@ -22,7 +22,8 @@ synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context context, const 
       core::fail_argument("SYN-GRAPH-SLOT-COUNT",
                           "desc.n_slots is %u; allowed are 0 (default) to %u, and SYNFIRE_SLOTS_SHARED",
                           checked.n_slots, core::Graph::most_slots);
-    *graph = registered<synfire_graph>(new core::Graph(*owner, checked.n_slots));
+    *graph = registered<synfire_graph>(core::charged_to_new_account(
+        SYNFIRE_TAG_GRAPH, [&] { return new core::Graph(*owner, checked.n_slots); }));
     return SYNFIRE_OK;
   });
 }
@@ -83,7 +84,7 @@ synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_bu
   return guarded(__func__, [&] {
     core::Launched launched;
     {
-      HeldGraph target = held(graph);
+      HeldGraph target = held(graph, Charges::no);
       const core::Graph::Launch launch(*target, stream);
       // The launch keeps the graph alive. Letting go is a locked instruction, which after the driver's call would wait
       // until the driver's writes have reached the device (docs/pages/tuning.md, "The path of a launch").
@@ -98,7 +99,7 @@ synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph, synfire_bu
 synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t ticket, int32_t policy,
                                                int64_t timeout_ns) noexcept {
   return guarded(__func__, [&] {
-    const auto found = held(graph);
+    const auto found = held(graph, Charges::no);
     if (policy < SYNFIRE_WAIT_SPIN || policy > SYNFIRE_WAIT_BLOCK)
       core::fail_argument("SYN-WAIT-POLICY",
                           "policy is %d; allowed are SYNFIRE_WAIT_SPIN (0), _YIELD (1) and _BLOCK (2)", policy);
@@ -110,14 +111,14 @@ synfire_status SYNFIRE_CALL synfire_graph_wait(synfire_graph graph, uint64_t tic
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_poll(synfire_graph graph, uint64_t ticket) noexcept {
-  return guarded(__func__, [&] { return held(graph)->wait(ticket, core::WaitPolicy::spin, 0); });
+  return guarded(__func__, [&] { return held(graph, Charges::no)->wait(ticket, core::WaitPolicy::spin, 0); });
 }
 
 synfire_status SYNFIRE_CALL synfire_graph_get_slot(synfire_graph graph, uint64_t ticket, synfire_buffer buffer,
                                                    void** data, uint64_t* bytes) noexcept {
   return guarded(__func__, [&] {
     check_pointer(data, "data");
-    const auto found = held(graph);
+    const auto found = held(graph, Charges::no);
     const auto memory = required(buffer, "buffer", *found->context());
     const core::SlotMemory slot = found->slot_memory(ticket, *memory);
     *data = slot.data;

@@ -1,5 +1,6 @@
 #include "guard.hpp"
 
+#include <base/heap.hpp>
 #include <base/text.hpp>
 
 #include <algorithm>
@@ -57,6 +58,9 @@ synfire_status report_current_exception(const char* function) noexcept {
     last_error.cuda_error = failure.cuda_error;
     report(failure.rule, failure.text.c_str());
     return failure.status;
+  } catch (const core::MisalignedMemory& exception) {
+    report("SYN-MEMORY-ALIGNMENT", exception.what());
+    return SYNFIRE_ERROR_OUT_OF_MEMORY;
   } catch (const std::bad_alloc&) {
     report("SYN-MEMORY-HOST", "host memory is exhausted");
     return SYNFIRE_ERROR_OUT_OF_MEMORY;

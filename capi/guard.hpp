@@ -32,20 +32,26 @@ synfire_status guarded(const char* function, Body body) noexcept {
 
 [[noreturn]] void fail_invalid_handle(uint64_t handle, const char* name, core::ObjectType type);
 
+// The memory that a call allocates is charged to the first object that it holds, except on the path of a launch.
+enum class Charges : bool { no, yes };
+
 template <class T>
 class Held {
  public:
   Held() = default;
-  Held(uint64_t handle, const char* name, core::ObjectType type) : hold_(hold(handle, type)) {
+  Held(uint64_t handle, const char* name, core::ObjectType type, Charges charges = Charges::yes)
+      : hold_(hold(handle, type)) {
     if (!hold_.object) [[unlikely]]
       fail_invalid_handle(handle, name, type);
+    if (charges == Charges::yes) charging_.begin(hold_.object->charge());
   }
-  Held(Held&& other) noexcept : hold_(std::exchange(other.hold_, {})) {}
+  Held(Held&& other) noexcept : hold_(std::exchange(other.hold_, {})), charging_(std::move(other.charging_)) {}
   Held& operator=(Held&&) = delete;
   ~Held() { let_go(); }
 
   // Ends the hold early. Nothing may be called on the object afterwards.
   void let_go() noexcept {
+    charging_.end();
     if (hold_.object) end_hold(*hold_.slot);
     hold_ = {};
   }
@@ -56,6 +62,7 @@ class Held {
 
  private:
   Hold hold_;
+  core::OutermostCharging charging_;
 };
 
 template <class Handle>

@@ -3,6 +3,8 @@
 #include <base/error.hpp>
 #include <base/mutex.hpp>
 
+#include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -35,11 +37,19 @@ struct Chunk {
   Slot slots[slots_per_chunk];
 };
 
-// Chunks are never moved or freed, so a lookup needs no lock. Constant-initialised and trivially destructible.
+// Chunks are never moved or freed, so a lookup needs no lock. They come from the C library, not from the program's
+// functions for memory: those may change when nothing is alive. Constant-initialised and trivially destructible.
 constinit std::atomic<Chunk*> chunks[n_chunks] = {};
 constinit std::atomic<uint32_t> first_free{no_slot};
 constinit uint32_t n_slots = 0;  // guarded by allocation_mutex
 constinit core::Mutex allocation_mutex;
+
+Chunk* new_chunk() {
+  std::size_t room = sizeof(Chunk) + alignof(Chunk);
+  void* memory = std::malloc(room);
+  if (!memory) throw std::bad_alloc();
+  return new (std::align(alignof(Chunk), sizeof(Chunk), memory, room)) Chunk;
+}
 
 Slot& slot_at(uint32_t index) noexcept {
   return chunks[index / slots_per_chunk].load(std::memory_order_acquire)->slots[index % slots_per_chunk];
@@ -59,7 +69,7 @@ uint32_t take_slot() {
     core::fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-HANDLE-LIMIT", "%u handles are in use, the most there can be",
                n_slots);
   auto& chunk = chunks[n_slots / slots_per_chunk];
-  if (!chunk.load(std::memory_order_relaxed)) chunk.store(new Chunk, std::memory_order_release);
+  if (!chunk.load(std::memory_order_relaxed)) chunk.store(new_chunk(), std::memory_order_release);
   slot_at(n_slots).index = n_slots;
   return n_slots++;
 }

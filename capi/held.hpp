@@ -30,8 +30,8 @@ inline HeldLayer held(synfire_layer handle, const char* name = "layer") {
 inline HeldSynapse held(synfire_synapse handle, const char* name = "synapse") {
   return {value_of(handle), name, core::ObjectType::synapse};
 }
-inline HeldGraph held(synfire_graph handle) {
-  return {value_of(handle), "graph", core::ObjectType::graph};
+inline HeldGraph held(synfire_graph handle, Charges charges = Charges::yes) {
+  return {value_of(handle), "graph", core::ObjectType::graph, charges};
 }
 inline HeldBuffer held(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};

@@ -46,7 +46,7 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
     answer.parameter_bytes = spec.parameter_bytes();
     answer.per_neuron_parameter_bytes = spec.per_neuron_bytes();
     answer.per_neuron_value_bytes = spec.value_bytes();
-    answer.synapse_tape_bytes = spec.model->never_fires ? 0 : spec.stored_tape_bytes();
+    answer.synapse_tape_bytes = spec.model->linear ? 0 : spec.stored_tape_bytes();
     answer.tape_bytes = spec.tape_bytes();
     answer.gradient_bytes = spec.gradient_bytes();
     answer.per_neuron_gradient_bytes = spec.slope_bytes();
@@ -68,7 +68,8 @@ synfire_status SYNFIRE_CALL synfire_layer_create(synfire_context context, const 
     const synfire_layer_desc checked = read_descriptor(desc, "desc");
     const core::LayerSpec spec(checked);
     spec.check_context(*owner);
-    *layer = registered<synfire_layer>(operations::make_layer(*owner, spec));
+    *layer = registered<synfire_layer>(
+        core::charged_to_new_account(SYNFIRE_TAG_LAYER, [&] { return operations::make_layer(*owner, spec); }));
     return SYNFIRE_OK;
   });
 }
@@ -88,10 +89,14 @@ synfire_status SYNFIRE_CALL synfire_layer_get_desc(synfire_layer layer, synfire_
     answer.n_neurons = spec.extents.n_neurons;
     answer.batch = spec.extents.batch;
     answer.dtype = spec.dtype;
-    answer.reset = spec.rules.soft_reset ? SYNFIRE_RESET_SOFT : SYNFIRE_RESET_HARD;
+    answer.reset = spec.rules.delayed_reset ? SYNFIRE_RESET_SOFT_DELAYED
+                   : spec.rules.soft_reset  ? SYNFIRE_RESET_SOFT
+                                            : SYNFIRE_RESET_HARD;
     answer.surrogate = spec.model->never_fires ? SYNFIRE_SURROGATE_DEFAULT : spec.surrogate->id;
-    answer.detach_reset = spec.rules.detach_reset;
+    answer.detach_reset = spec.rules.detach_reset && !spec.model->never_fires;
     answer.undecayed_input = spec.undecayed_input;
+    answer.strict_threshold = spec.rules.strict_threshold;
+    answer.refractory_steps = spec.rules.refractory_steps;
     answer.threads_per_block = static_cast<uint32_t>(spec.threads_per_block);
     out.write(answer);
     return SYNFIRE_OK;

@@ -63,7 +63,8 @@ synfire_status SYNFIRE_CALL synfire_model_load(synfire_context context, const sy
     *model = nullptr;
     core::drain();
     const auto owner = held(context);
-    *model = registered<synfire_model>(jit::load_model(*owner, checked_desc(desc)));
+    *model = registered<synfire_model>(
+        core::charged_as(SYNFIRE_TAG_MODEL, [&] { return jit::load_model(*owner, checked_desc(desc)); }));
     return SYNFIRE_OK;
   });
 }
@@ -100,7 +101,8 @@ synfire_status SYNFIRE_CALL synfire_surrogate_load(synfire_context context, cons
     *surrogate = nullptr;
     core::drain();
     const auto owner = held(context);
-    *surrogate = registered<synfire_surrogate>(jit::load_surrogate(*owner, checked_desc(desc)));
+    *surrogate = registered<synfire_surrogate>(
+        core::charged_as(SYNFIRE_TAG_MODEL, [&] { return jit::load_surrogate(*owner, checked_desc(desc)); }));
     return SYNFIRE_OK;
   });
 }

@@ -130,6 +130,19 @@ network::DataKind checked_set(int32_t set) {
 
 // ---- files ----------------------------------------------------------------------------------------------------------
 
+std::span<synfire_array_source> checked_sources(synfire_array_source* sources, uint64_t n_sources, int32_t leave_out) {
+  constexpr uint64_t most_sources = 65536;
+  check_pointer(sources, "sources");
+  if (n_sources == 0) core::fail_argument("SYN-NETWORK-LIST", "n_sources is 0; at least 1 is needed");
+  check_list(sources, "sources", n_sources, "n_sources", most_sources);
+  for (uint64_t i = 0; i < n_sources; ++i) {
+    check_pointer(sources[i].theirs, text_of("sources", i, ".theirs").c_str());
+    check_reserved(sources[i].reserved, text_of("sources", i, ".reserved").c_str());
+  }
+  checked_flag(leave_out, "leave_out");
+  return {sources, n_sources};
+}
+
 files::SafetensorsFile file_of(const void* data, uint64_t bytes) {
   check_pointer(data, "data");
   return files::SafetensorsFile::from_memory({static_cast<const std::byte*>(data), bytes});
@@ -151,7 +164,8 @@ synfire_status create_from(const char* function, synfire_context context, const 
     const synfire_network_file_desc checked =
         desc ? read_descriptor(desc, "desc") : synfire_network_file_desc SYNFIRE_NETWORK_FILE_DESC_INIT;
     const network::FileRules rules(checked);
-    *network = registered<synfire_network>(network::create_from_file(*owner, read(), rules));
+    *network = registered<synfire_network>(core::charged_to_new_account(
+        SYNFIRE_TAG_NETWORK, [&] { return network::create_from_file(*owner, read(), rules); }));
     return SYNFIRE_OK;
   });
 }
@@ -168,7 +182,8 @@ synfire_status SYNFIRE_CALL synfire_network_create(synfire_context context, cons
     core::drain();
     const auto owner = held(context);
     const synfire_network_desc checked = read_descriptor(desc, "desc");
-    *network = registered<synfire_network>(new network::Network(*owner, network::NetworkRules(checked)));
+    *network = registered<synfire_network>(core::charged_to_new_account(
+        SYNFIRE_TAG_NETWORK, [&] { return new network::Network(*owner, network::NetworkRules(checked)); }));
     return SYNFIRE_OK;
   });
 }
@@ -262,9 +277,23 @@ synfire_status SYNFIRE_CALL synfire_network_train_parameter(synfire_network netw
                                                             double lower, double upper) noexcept {
   return change(__func__, network, stage, "stage", [&](network::Design& design) {
     check_pointer(parameter, "parameter");
-    network::train_parameter(
-        design, stage,
-        {parameter, checked_flag(per_neuron, "per_neuron"), learning_rate_factor, weight_decay_factor, lower, upper});
+    network::train_parameter(design, stage, {parameter, learning_rate_factor, weight_decay_factor, lower, upper},
+                             checked_flag(per_neuron, "per_neuron"));
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_set_scope(synfire_network network, const char* stage, const char* parameter,
+                                                      int32_t scope) noexcept {
+  return change(__func__, network, stage, "stage", [&](network::Design& design) {
+    check_pointer(parameter, "parameter");
+    constexpr core::Scope scopes[] = {core::Scope::neuron, core::Scope::channel,
+                                      core::Scope::layer};  // SYNFIRE_SCOPE_*
+    if (scope < SYNFIRE_SCOPE_NEURON || scope > SYNFIRE_SCOPE_LAYER)
+      core::fail_argument("SYN-NETWORK-VALUE",
+                          "scope is %d; allowed are SYNFIRE_SCOPE_NEURON (0), SYNFIRE_SCOPE_CHANNEL (1) and "
+                          "SYNFIRE_SCOPE_LAYER (2)",
+                          scope);
+    network::set_scope(design, stage, parameter, scopes[scope]);
   });
 }
 
@@ -482,6 +511,30 @@ synfire_status SYNFIRE_CALL synfire_network_load_from_memory(synfire_network net
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_network_load_arrays(synfire_network network, const char* path,
+                                                        synfire_array_source* sources, uint64_t n_sources,
+                                                        int32_t leave_out) noexcept {
+  return guarded(__func__, [&] {
+    core::drain();
+    const auto found = held_network(network);
+    const std::span<synfire_array_source> checked = checked_sources(sources, n_sources, leave_out);
+    found->load_arrays(file_at(path), checked, leave_out == 1);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_load_arrays_from_memory(synfire_network network, const void* data,
+                                                                    uint64_t bytes, synfire_array_source* sources,
+                                                                    uint64_t n_sources, int32_t leave_out) noexcept {
+  return guarded(__func__, [&] {
+    core::drain();
+    const auto found = held_network(network);
+    const std::span<synfire_array_source> checked = checked_sources(sources, n_sources, leave_out);
+    found->load_arrays(file_of(data, bytes), checked, leave_out == 1);
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_network_create_from_file(synfire_context context, const char* path,
                                                              const synfire_network_file_desc* desc,
                                                              synfire_network* network) noexcept {
@@ -500,7 +553,7 @@ synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_network network,
                                                         synfire_synapse* synapse) noexcept {
   return get(__func__, network, stage, "stage", synapse, "synapse", [&](network::Network& found) {
     const network::StageKind* const kinds[] = {&network::synapse_kind, &network::conv2d_kind, &network::scale_kind,
-                                               &network::normalization_kind};
+                                               &network::population_kind, &network::normalization_kind};
     return found.object(stage, kinds);
   });
 }

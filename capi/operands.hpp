@@ -601,7 +601,8 @@ template <>
 struct Operands<synfire_optimizer_step_desc> {
   Operands(const synfire_optimizer_step_desc* descriptor, const core::Context&)
       : desc(read_descriptor(descriptor, "desc")) {
-    check_reserved(desc.reserved, "desc.reserved");
+    check_choice(desc.schedule, "SYN-OPTIMIZER-SCHEDULE", "desc.schedule", SYNFIRE_SCHEDULE_CONSTANT, SYNFIRE_SCHEDULE_STEP,
+                 "SYNFIRE_SCHEDULE_CONSTANT (0), _COSINE (1) and _STEP (2)");
   }
 
   const synfire_optimizer_step_desc desc;

@@ -15,7 +15,8 @@ HeldOptimizer held_optimizer(synfire_optimizer handle) {
 }
 
 operations::OptimizerStepRequest request_of(const Operands<synfire_optimizer_step_desc>& given) {
-  return {given.desc.learning_rate, given.desc.weight_decay, given.desc.clip_norm};
+  return {given.desc.learning_rate, given.desc.weight_decay,   given.desc.clip_norm,      given.desc.schedule,
+          given.desc.warmup_steps,  given.desc.schedule_steps, given.desc.schedule_factor};
 }
 
 void add_array(synfire_optimizer optimizer, synfire_synapse synapse, const char* name,
@@ -38,8 +39,8 @@ synfire_status SYNFIRE_CALL synfire_optimizer_create(synfire_context context, co
     core::drain();
     const auto owner = held(context);
     const synfire_optimizer_desc checked = read_descriptor(desc, "desc");
-    check_reserved(checked.reserved, "desc.reserved");
-    *optimizer = registered<synfire_optimizer>(new operations::Optimizer(*owner, operations::OptimizerSpec(checked)));
+    *optimizer = registered<synfire_optimizer>(core::charged_as(
+        SYNFIRE_TAG_OPTIMIZER, [&] { return new operations::Optimizer(*owner, operations::OptimizerSpec(checked)); }));
     return SYNFIRE_OK;
   });
 }
@@ -86,6 +87,17 @@ synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(synfire_optimizer op
     const auto buffer = required(gradient, "gradient", *found->context());
     found->add_parameter(*owner, owner->parameters().find(name, "name"), *buffer,
                          {learning_rate_factor, weight_decay_factor}, lower, upper);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_optimizer_set_factors(synfire_optimizer optimizer, int32_t member,
+                                                          double learning_rate_factor, double weight_decay_factor,
+                                                          int32_t frozen) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_optimizer(optimizer);
+    core::check_flag(frozen, "SYN-OPTIMIZER-FLAG", "frozen");
+    found->set_factors(member, {learning_rate_factor, weight_decay_factor, frozen});
     return SYNFIRE_OK;
   });
 }

@@ -4,6 +4,7 @@
 #include <synapses/conv2d/conv2d.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
 #include <synapses/passes/synapse_passes.hpp>
+#include <synapses/population/population.hpp>
 
 namespace {
 
@@ -67,7 +68,8 @@ synfire_status SYNFIRE_CALL synfire_synapse_create(synfire_context context, cons
     core::drain();
     const auto owner = held(context);
     const synfire_synapse_desc checked = read_checked(desc);
-    *synapse = registered<synfire_synapse>(operations::make_any_dense(*owner, checked));
+    *synapse = registered<synfire_synapse>(
+        core::charged_as(SYNFIRE_TAG_SYNAPSE, [&] { return operations::make_any_dense(*owner, checked); }));
     return SYNFIRE_OK;
   });
 }
@@ -95,7 +97,39 @@ synfire_status SYNFIRE_CALL synfire_synapse_create_one_to_one(synfire_context co
     core::drain();
     const auto owner = held(context);
     const synfire_one_to_one_desc checked = read_checked(desc);
-    *synapse = registered<synfire_synapse>(new operations::OneToOneSynapse(*owner, operations::OneToOneSpec(checked)));
+    *synapse = registered<synfire_synapse>(core::charged_as(SYNFIRE_TAG_SYNAPSE, [&] {
+      return new operations::OneToOneSynapse(*owner, operations::OneToOneSpec(checked));
+    }));
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_query_memory_population(const synfire_population_desc* desc,
+                                                                    synfire_synapse_memory* memory) noexcept {
+  return guarded(__func__, [&] {
+    const synfire_population_desc checked = read_checked(desc);
+    const Answer out(memory, "memory");
+    const operations::PopulationSpec spec(checked);
+    synfire_synapse_memory answer = SYNFIRE_SYNAPSE_MEMORY_INIT;
+    answer.weight_bytes = spec.array_bytes();
+    answer.gradient_bytes = spec.shape.frozen ? 0 : spec.array_bytes();
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_create_population(synfire_context context,
+                                                              const synfire_population_desc* desc,
+                                                              synfire_synapse* synapse) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(synapse, "synapse");
+    *synapse = nullptr;
+    core::drain();
+    const auto owner = held(context);
+    const synfire_population_desc checked = read_checked(desc);
+    *synapse = registered<synfire_synapse>(core::charged_as(SYNFIRE_TAG_SYNAPSE, [&] {
+      return new operations::PopulationSynapse(*owner, operations::PopulationSpec(checked));
+    }));
     return SYNFIRE_OK;
   });
 }
@@ -118,8 +152,9 @@ synfire_status SYNFIRE_CALL synfire_synapse_create_conv2d(synfire_context contex
     core::drain();
     const auto owner = held(context);
     const synfire_conv2d_desc checked = read_checked(desc);
-    *synapse =
-        registered<synfire_synapse>(operations::make_conv2d(*owner, operations::Conv2dSpec(checked), checked.mask));
+    *synapse = registered<synfire_synapse>(core::charged_as(SYNFIRE_TAG_SYNAPSE, [&] {
+      return operations::make_conv2d(*owner, operations::Conv2dSpec(checked), checked.mask);
+    }));
     return SYNFIRE_OK;
   });
 }

@@ -3,10 +3,44 @@
 #include "held.hpp"
 #include "select.hpp"
 
+#include <base/log.hpp>
 #include <platform/fork.hpp>
 
 using namespace synfire;
 using namespace synfire::capi;
+
+namespace {
+
+const char* reason_for_host(int32_t fallback_reason) {
+  switch (fallback_reason) {
+    case SYNFIRE_FALLBACK_NOT_BUILT:
+      return "this library was built without CUDA";
+    case SYNFIRE_FALLBACK_NO_DRIVER:
+      return "there is no working NVIDIA driver";
+    case SYNFIRE_FALLBACK_DRIVER_TOO_OLD:
+      return "the NVIDIA driver is older than this library's CUDA runtime needs";
+    case SYNFIRE_FALLBACK_NO_DEVICE:
+      return "the driver reports none";
+    default:
+      return "it could not be used";
+  }
+}
+
+void log_choice(const core::Context& context) {
+  if (!core::is_logged(SYNFIRE_LOG_WARNING)) return;
+  synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
+  context.describe(properties);
+  if (properties.fallback_reason != SYNFIRE_FALLBACK_NONE)
+    core::log_message(SYNFIRE_LOG_WARNING, "context: no GPU is used: %s", reason_for_host(properties.fallback_reason));
+  if (properties.backend == SYNFIRE_BACKEND_HOST)
+    core::log_message(SYNFIRE_LOG_CHOICE, "context: %s, %d threads", properties.name, properties.n_threads);
+  else
+    core::log_message(SYNFIRE_LOG_CHOICE, "context: %s, device %d, compute capability %d.%d, driver %d, runtime %d",
+                      properties.name, properties.device, properties.compute_major, properties.compute_minor,
+                      properties.driver_version, properties.runtime_version);
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -76,8 +110,11 @@ synfire_status SYNFIRE_CALL synfire_context_create(const synfire_context_desc* d
     if (desc) checked = read_descriptor(desc, "desc");
     check_reserved(checked.reserved, "desc.reserved");
     int32_t fallback_reason = SYNFIRE_FALLBACK_NONE;
-    auto device = capi::select_device(checked, fallback_reason);
-    *context = registered<synfire_context>(new core::Context(std::move(device), fallback_reason));
+    *context = registered<synfire_context>(core::charged_to_new_account(SYNFIRE_TAG_CONTEXT, [&] {
+      auto device = capi::select_device(checked, fallback_reason);
+      return new core::Context(std::move(device), fallback_reason);
+    }));
+    log_choice(*held(*context));
     return fallback_reason == SYNFIRE_FALLBACK_NONE ? SYNFIRE_OK : SYNFIRE_HOST_FALLBACK;
   });
 }

@@ -4,7 +4,7 @@
 #   synfire_add_model(synfire::synfire klif.hpp)     # struct Klif: the file's name in capitals
 #
 # <target> is the Synfire library of this build. <header> defines one struct, named after the file: klif.hpp has struct
-# Klif, multi_gaussian.hpp has struct MultiGaussian. docs/pages/add-a-model.md describes its members. The added struct
+# Klif, side_lobes.hpp has struct SideLobes. docs/pages/add-a-model.md describes its members. The added struct
 # becomes part of every list of models: the core's, the host kernels' at every instruction level, and the GPU's. Ids
 # count from 1000 in the order of the calls, separately for models and surrogates. Programs look them up by name
 # (synfire_model_id(), synfire_surrogate_id()).
@@ -41,7 +41,7 @@ function(synfire_add_model target header)
   get_filename_component(stem "${path}" NAME_WE)
   if(NOT stem MATCHES "^[a-z][a-z0-9]*(_[a-z0-9]+)*$")
     message(FATAL_ERROR "synfire_add_model: ${path}: a header's name is in small letters, digits and single underscores, "
-      "as in multi_gaussian.hpp; it names the struct")
+      "as in side_lobes.hpp; it names the struct")
   endif()
   string(REPLACE "_" ";" words "${stem}")
   set(type "")

@@ -60,7 +60,8 @@ class Struct(Item):
 
 
 class Function(Item):
-    """name, returns, parameters, group (of the documentation), since, doc."""
+    """name, returns, parameters, group (of the documentation), since, doc, errors (the names of those that `@return` states,
+    also as those of another function)."""
 
 
 class Field(Item):
@@ -267,7 +268,16 @@ class Header:
         for parameter in read:
             parameter.doc = docs.get(parameter.name, "")
         self.functions.append(Function(name=named.name, returns=named.type, parameters=read, group=self.group,
-                                       since=since[1], doc=brief(doc)))
+                                       since=since[1], doc=brief(doc), errors=self.errors(doc)))
+
+    def errors(self, doc):
+        """The errors of a function's `@return`; `As synfire_x()` has those of a function before."""
+        stated = re.search(r"@return\b(.*?)(?=\n@|\n\s*\n|\Z)", doc, re.S)
+        text = stated[1] if stated else ""
+        found = re.findall(r"::(SYNFIRE_ERROR_\w+)", text)
+        for other in re.findall(r"\b[Aa]s (?:of )?(synfire_\w+)\(\)", text):
+            found += next((function.errors for function in self.functions if function.name == other), [])
+        return list(dict.fromkeys(found))
 
     def fields(self, body):
         doc, at = "", 0

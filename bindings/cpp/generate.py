@@ -61,7 +61,7 @@ METHODS_BY_HAND = {
     "synfire_layer_reset_state", "synfire_graph_get_last_operation", "synfire_graph_instantiate",
     "synfire_graph_set_enabled", "synfire_graph_rebind", "synfire_graph_set_value", "synfire_graph_launch",
     "synfire_graph_wait", "synfire_graph_poll", "synfire_graph_get_statistics", "synfire_graph_reset_statistics",
-    "synfire_network_evaluate_stages", "synfire_network_train_stages"}
+    "synfire_network_evaluate_stages", "synfire_network_load_arrays", "synfire_network_train_stages"}
 # Names that a member function may not have: the keywords of C++, and what member functions themselves use.
 RESERVED = set("""
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char class co_await co_return co_yield compl
@@ -264,6 +264,8 @@ class Generator:
             else:
                 # 0 stands for the library's default, which alone says how a fraction is rounded.
                 optional.append((field, field.default if re.fullmatch(r"-?\d+", field.default or "") else "0"))
+        # So do those in the place of a field that was reserved.
+        optional.sort(key=lambda entry: "before, it had to be 0" in entry[0].doc)
         return needed, kinds + optional, left
 
     def field_doc(self, desc, field, default):

@@ -209,8 +209,8 @@ METHODS_BY_HAND = {
     "synfire_layer_reset_state", "synfire_graph_get_last_operation", "synfire_graph_instantiate",
     "synfire_graph_set_enabled", "synfire_graph_rebind", "synfire_graph_set_value", "synfire_graph_launch",
     "synfire_graph_wait", "synfire_graph_poll", "synfire_graph_get_statistics", "synfire_graph_reset_statistics",
-    "synfire_network_evaluate_stages", "synfire_network_infer_arrays", "synfire_network_set_arrays",
-    "synfire_network_train_stages"}
+    "synfire_network_evaluate_stages", "synfire_network_infer_arrays", "synfire_network_load_arrays",
+    "synfire_network_set_arrays", "synfire_network_train_stages"}
 ANSWERS_BY_HAND = {"synfire_context_properties", "synfire_layer_memory", "synfire_parameter_info",
                    "synfire_graph_statistics"}
 

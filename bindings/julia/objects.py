@@ -41,7 +41,7 @@ CHANGING = {"synfire_network_train"}
 # Those of whose Julia function the other files have another method.
 # Those that do not, although they give nothing.
 UNCHANGING = {"synfire_network_save"}
-OVERLOADED = {"synfire_network_set_data", "synfire_network_set_value"}
+OVERLOADED = {f"synfire_network_{name}" for name in ("evaluate", "infer", "set_data", "set_value")}
 # The types of objects loaded as text that are used wherever a constant of a group is.
 LOADED = {"model": "LoadedModel", "surrogate": "LoadedSurrogate"}
 # Objects that copy what their functions are given.
@@ -153,7 +153,7 @@ class Objects(Operations):
         if self.part(method):
             return method.extended(julia=class_name(name), record=method.function, run=None, desc=method.function)
         changes = not self.answers(method) and method.function not in UNCHANGING
-        if (changes or method.function in CHANGING) and name not in self.exported:
+        if (changes or method.function in CHANGING) and (name not in self.exported or method.function in OVERLOADED):
             name += "!"
         if method.function not in OVERLOADED and (name in self.internal or (name, owner) in self.taken):
             name = f"{method.object}_{name}"

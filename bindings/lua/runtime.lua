@@ -1127,8 +1127,21 @@ function Network:load_from_memory(file)
   return self
 end
 
+-- As load_arrays(), from the bytes of a file: { { theirs = "fc.weight", ours = "hidden.weights", layout = "oi" }, "hidden.bias" }.
+-- Returns the sources, each with is_loaded.
+function Network:load_arrays_from_memory(file, sources, leave_out)
+  local handle, keep = handle_of(self, "network", "network"), {}
+  if type(file) ~= "string" then refuse("LUA-TYPE", "file = " .. shown(file) .. "; allowed: a string of bytes") end
+  local list, count = list_for({ type = "synfire_array_source" }, sources, "sources", keep, self.context)
+  call("synfire_network_load_arrays_from_memory", handle, file, #file, list, count, leave_out and 1 or 0)
+  local results = {}
+  for i = 1, count do results[i] = table_of("synfire_array_source", list[i - 1]) end
+  return results
+end
+
 -- Adds a stage of any kind: network:add_stage{ kind = "synapse", name = "second", inputs = { "hidden" },
--- values = { n_outputs = 3, initialization = "normal" } }. An input is the name of a stage, or a table of stage and port.
+-- values = { n_outputs = 3, initialization = "normal" } }. An input is the name of a stage, or a table of stage, port
+-- and delay: inputs = { { stage = "hidden", delay = 1 } }.
 function Network:add_stage(fields)
   local handle, keep = handle_of(self, "network", "network"), {}
   if type(fields) == "table" and type(fields.inputs) == "string" then
@@ -1143,7 +1156,8 @@ end
 
 -- The number of a value of a stage, or the name of a constant: network:set_value("hidden", "surrogate", "atan").
 local set_network_value = Network.set_value
-local value_groups = { dtype = "dtype", reset = "reset", surrogate = "surrogate", tape = "tape", initialization = "initialization" }
+local value_groups = { dtype = "dtype", reset = "reset", surrogate = "surrogate", tape = "tape", initialization = "initialization",
+  schedule = "schedule" }
 function Network:set_value(stage, name, value)
   local group = value_groups[name]
   if type(value) == "string" then
@@ -1384,6 +1398,18 @@ function synfire.version()
   synfire.load()
   local abi = C.synfire_abi_version()
   return ffi.string(C.synfire_version_string()), math.floor(abi / 65536) .. "." .. abi % 65536
+end
+
+-- The memory that the library holds in this process, in bytes, by kinds of memory and of objects. A program's own functions
+-- for memory (synfire_memory_set_functions with `allocate` and `release`) and for messages (synfire_log_set_function with
+-- `log` and `level`) are not offered: a callback into Lua may come on any thread. Nor are tensors of other libraries:
+-- synfire_buffer_from_dlpack with its `tensor`, which may be `unversioned`, and synfire_buffer_to_dlpack, also `with_sign`.
+function synfire.memory_use()
+  synfire.load()
+  local answer = ffi.new("synfire_memory_use")
+  answer.struct_size = ffi.sizeof(answer)
+  call("synfire_memory_get_use", answer)
+  return table_of("synfire_memory_use", answer)
 end
 
 -- The name of a status in C.

@@ -24,7 +24,12 @@ typedef struct synfire_network_s *synfire_network;
 typedef int32_t synfire_status;
 typedef struct synfire_context_desc synfire_context_desc;
 typedef struct synfire_context_properties synfire_context_properties;
+typedef struct synfire_memory_desc synfire_memory_desc;
+typedef struct synfire_memory_use synfire_memory_use;
+typedef struct synfire_log_desc synfire_log_desc;
 typedef struct synfire_buffer_desc synfire_buffer_desc;
+typedef struct synfire_from_dlpack_desc synfire_from_dlpack_desc;
+typedef struct synfire_to_dlpack_desc synfire_to_dlpack_desc;
 typedef struct synfire_load_desc synfire_load_desc;
 typedef struct synfire_load_info synfire_load_info;
 typedef struct synfire_check_report synfire_check_report;
@@ -76,6 +81,7 @@ typedef struct synfire_update_parameter_desc synfire_update_parameter_desc;
 typedef struct synfire_synapse_desc synfire_synapse_desc;
 typedef struct synfire_one_to_one_desc synfire_one_to_one_desc;
 typedef struct synfire_conv2d_desc synfire_conv2d_desc;
+typedef struct synfire_population_desc synfire_population_desc;
 typedef struct synfire_synapse_memory synfire_synapse_memory;
 typedef struct synfire_synapse_info synfire_synapse_info;
 typedef struct synfire_synapse_array_info synfire_synapse_array_info;
@@ -95,9 +101,13 @@ typedef struct synfire_stage_desc synfire_stage_desc;
 typedef struct synfire_network_array synfire_network_array;
 typedef struct synfire_stage_result synfire_stage_result;
 typedef struct synfire_network_file_desc synfire_network_file_desc;
+typedef struct synfire_array_source synfire_array_source;
 typedef void (*synfire_task)(void *argument, int32_t first, int32_t end);
 typedef void *(*synfire_enqueue_task)(void *user, synfire_task task, void *argument, int32_t n_items, int32_t min_range);
 typedef void (*synfire_finish_task)(void *user, void *handle);
+typedef void *(*synfire_allocate_callback)(void *user, uint64_t bytes, uint64_t alignment, int32_t tag);
+typedef void (*synfire_release_memory_callback)(void *user, void *memory, uint64_t bytes, uint64_t alignment, int32_t tag);
+typedef void (*synfire_log_callback)(void *user, int32_t level, const char *text);
 typedef void (*synfire_release_callback)(void *user);
 typedef int32_t (*synfire_load_progress)(void *user, int32_t stage, uint64_t nanoseconds);
 typedef synfire_status (*synfire_native_callback)(void *user, const synfire_native_call *call);
@@ -126,6 +136,36 @@ struct synfire_context_properties {
   uint64_t memory_bytes;
   char name[128];
 };
+struct synfire_memory_desc {
+  uint32_t struct_size;
+  uint32_t reserved;
+  synfire_allocate_callback allocate;
+  synfire_release_memory_callback release;
+  void *user;
+};
+struct synfire_memory_use {
+  uint32_t struct_size;
+  int32_t has_containers;
+  uint64_t host_bytes;
+  uint64_t host_blocks;
+  uint64_t pinned_bytes;
+  uint64_t device_bytes;
+  uint64_t library_bytes;
+  uint64_t context_bytes;
+  uint64_t buffer_bytes;
+  uint64_t layer_bytes;
+  uint64_t graph_bytes;
+  uint64_t synapse_bytes;
+  uint64_t optimizer_bytes;
+  uint64_t network_bytes;
+  uint64_t model_bytes;
+};
+struct synfire_log_desc {
+  uint32_t struct_size;
+  int32_t level;
+  synfire_log_callback log;
+  void *user;
+};
 struct synfire_buffer_desc {
   uint32_t struct_size;
   int32_t memory;
@@ -138,6 +178,21 @@ struct synfire_buffer_desc {
   void *release_user;
   uint32_t *release_flag;
   uint64_t shape[4];
+};
+struct synfire_from_dlpack_desc {
+  uint32_t struct_size;
+  int32_t unversioned;
+  void *tensor;
+  synfire_stream stream;
+  int32_t words;
+  uint32_t reserved;
+};
+struct synfire_to_dlpack_desc {
+  uint32_t struct_size;
+  int32_t unversioned;
+  synfire_stream stream;
+  int32_t with_sign;
+  uint32_t reserved;
 };
 struct synfire_load_desc {
   uint32_t struct_size;
@@ -186,6 +241,8 @@ struct synfire_layer_desc {
   int32_t detach_reset;
   int32_t undecayed_input;
   uint32_t threads_per_block;
+  int32_t strict_threshold;
+  int32_t refractory_steps;
 };
 struct synfire_layer_memory {
   uint32_t struct_size;
@@ -820,6 +877,19 @@ struct synfire_conv2d_desc {
   const uint8_t *mask;
   uint64_t mask_length;
 };
+struct synfire_population_desc {
+  uint32_t struct_size;
+  int32_t dtype;
+  int64_t channels;
+  int64_t n_cells;
+  int64_t height;
+  int64_t width;
+  double lower;
+  double upper;
+  double sigma;
+  int32_t frozen;
+  uint32_t reserved;
+};
 struct synfire_synapse_memory {
   uint32_t struct_size;
   uint32_t reserved;
@@ -906,7 +976,7 @@ struct synfire_optimizer_desc {
   uint32_t struct_size;
   int32_t kind;
   int32_t nesterov;
-  uint32_t reserved;
+  uint32_t batches_per_step;
   double learning_rate;
   double weight_decay;
   double momentum;
@@ -917,10 +987,13 @@ struct synfire_optimizer_desc {
 };
 struct synfire_optimizer_step_desc {
   uint32_t struct_size;
-  uint32_t reserved;
+  int32_t schedule;
   double learning_rate;
   double weight_decay;
   double clip_norm;
+  int64_t warmup_steps;
+  int64_t schedule_steps;
+  double schedule_factor;
 };
 struct synfire_optimizer_memory {
   uint32_t struct_size;
@@ -1004,6 +1077,13 @@ struct synfire_network_file_desc {
   uint32_t n_slots;
   int32_t replace_nonfinite;
 };
+struct synfire_array_source {
+  const char *theirs;
+  const char *ours;
+  const char *layout;
+  int32_t is_loaded;
+  uint32_t reserved;
+};
 uint32_t synfire_abi_version(void);
 const char *synfire_version_string(void);
 const char *synfire_status_name(synfire_status status);
@@ -1013,6 +1093,10 @@ void synfire_context_destroy(synfire_context context);
 synfire_status synfire_context_reclaim(synfire_context context, uint64_t *still_queued);
 synfire_status synfire_context_synchronize(synfire_context context);
 synfire_status synfire_context_get_properties(synfire_context context, synfire_context_properties *properties);
+synfire_status synfire_memory_set_functions(const synfire_memory_desc *desc);
+synfire_status synfire_memory_get_use(synfire_memory_use *use);
+synfire_status synfire_context_get_memory_use(synfire_context context, synfire_memory_use *use);
+synfire_status synfire_log_set_function(const synfire_log_desc *desc);
 synfire_status synfire_buffer_create(synfire_context context, const synfire_buffer_desc *desc, synfire_buffer *buffer);
 void synfire_buffer_destroy(synfire_buffer buffer);
 synfire_status synfire_buffer_get_data(synfire_buffer buffer, void **data, uint64_t *bytes);
@@ -1021,6 +1105,8 @@ synfire_status synfire_buffer_upload(synfire_buffer buffer, uint64_t offset, con
 synfire_status synfire_buffer_download(synfire_buffer buffer, uint64_t offset, void *destination, uint64_t bytes);
 synfire_status synfire_buffer_fill(synfire_buffer buffer, double value);
 synfire_status synfire_buffer_mark_written(synfire_buffer buffer);
+synfire_status synfire_buffer_from_dlpack(synfire_context context, const synfire_from_dlpack_desc *desc, synfire_buffer *buffer);
+synfire_status synfire_buffer_to_dlpack(synfire_buffer buffer, const synfire_to_dlpack_desc *desc, void **tensor);
 synfire_status synfire_model_id(const char *name, int32_t *id);
 synfire_status synfire_surrogate_id(const char *name, int32_t *id);
 synfire_status synfire_model_load(synfire_context context, const synfire_load_desc *desc, synfire_model *model);
@@ -1036,6 +1122,7 @@ synfire_status synfire_layer_source(synfire_layer layer, char *text, uint64_t *b
 synfire_status synfire_layer_create(synfire_context context, const synfire_layer_desc *desc, synfire_layer *layer);
 void synfire_layer_destroy(synfire_layer layer);
 synfire_status synfire_layer_get_desc(synfire_layer layer, synfire_layer_desc *desc);
+synfire_status synfire_layer_get_memory_use(synfire_layer layer, synfire_memory_use *use);
 synfire_status synfire_layer_set_parameter(synfire_layer layer, const char *name, const double *values, uint64_t count);
 synfire_status synfire_layer_get_parameter(synfire_layer layer, const char *name, double *values, uint64_t count);
 synfire_status synfire_layer_set_parameters(synfire_layer layer, const synfire_parameter_values *list, uint64_t n_values);
@@ -1128,11 +1215,14 @@ synfire_status synfire_graph_poll(synfire_graph graph, uint64_t ticket);
 synfire_status synfire_graph_get_slot(synfire_graph graph, uint64_t ticket, synfire_buffer buffer, void **data, uint64_t *bytes);
 synfire_status synfire_graph_write_dot(synfire_graph graph, char *text, uint64_t *bytes);
 synfire_status synfire_graph_get_statistics(synfire_graph graph, synfire_graph_statistics *statistics);
+synfire_status synfire_graph_get_memory_use(synfire_graph graph, synfire_memory_use *use);
 synfire_status synfire_graph_reset_statistics(synfire_graph graph);
 synfire_status synfire_synapse_query_memory(const synfire_synapse_desc *desc, synfire_synapse_memory *memory);
 synfire_status synfire_synapse_create(synfire_context context, const synfire_synapse_desc *desc, synfire_synapse *synapse);
 synfire_status synfire_synapse_query_memory_one_to_one(const synfire_one_to_one_desc *desc, synfire_synapse_memory *memory);
 synfire_status synfire_synapse_create_one_to_one(synfire_context context, const synfire_one_to_one_desc *desc, synfire_synapse *synapse);
+synfire_status synfire_synapse_query_memory_population(const synfire_population_desc *desc, synfire_synapse_memory *memory);
+synfire_status synfire_synapse_create_population(synfire_context context, const synfire_population_desc *desc, synfire_synapse *synapse);
 synfire_status synfire_synapse_query_memory_conv2d(const synfire_conv2d_desc *desc, synfire_synapse_memory *memory);
 synfire_status synfire_synapse_create_conv2d(synfire_context context, const synfire_conv2d_desc *desc, synfire_synapse *synapse);
 void synfire_synapse_destroy(synfire_synapse synapse);
@@ -1154,6 +1244,7 @@ synfire_status synfire_optimizer_add_array(synfire_optimizer optimizer, synfire_
 synfire_status synfire_optimizer_add_weights(synfire_optimizer optimizer, synfire_synapse synapse, double learning_rate_factor, double weight_decay_factor);
 synfire_status synfire_optimizer_add_bias(synfire_optimizer optimizer, synfire_synapse synapse, double learning_rate_factor, double weight_decay_factor);
 synfire_status synfire_optimizer_add_parameter(synfire_optimizer optimizer, synfire_layer layer, const char *name, synfire_buffer gradient, double learning_rate_factor, double weight_decay_factor, double lower, double upper);
+synfire_status synfire_optimizer_set_factors(synfire_optimizer optimizer, int32_t member, double learning_rate_factor, double weight_decay_factor, int32_t frozen);
 synfire_status synfire_optimizer_query_memory(synfire_optimizer optimizer, synfire_optimizer_memory *memory);
 synfire_status synfire_optimizer_read(synfire_optimizer optimizer, int32_t member, const char *name, void *values, uint64_t bytes);
 synfire_status synfire_optimizer_write(synfire_optimizer optimizer, int32_t member, const char *name, const void *values, uint64_t bytes);
@@ -1172,6 +1263,7 @@ synfire_status synfire_network_add_stage(synfire_network network, const synfire_
 synfire_status synfire_network_set_value(synfire_network network, const char *stage, const char *name, double value);
 synfire_status synfire_network_get_value(synfire_network network, const char *stage, const char *name, double *value);
 synfire_status synfire_network_train_parameter(synfire_network network, const char *stage, const char *parameter, int32_t per_neuron, double learning_rate_factor, double weight_decay_factor, double lower, double upper);
+synfire_status synfire_network_set_scope(synfire_network network, const char *stage, const char *parameter, int32_t scope);
 synfire_status synfire_network_set_mask(synfire_network network, const char *stage, const uint8_t *mask, uint64_t length);
 synfire_status synfire_network_set_class_weights(synfire_network network, const char *stage, const float *weights, uint64_t n_weights);
 synfire_status synfire_network_query_memory(synfire_network network, synfire_network_memory *memory);
@@ -1193,12 +1285,15 @@ synfire_status synfire_network_get_layer(synfire_network network, const char *st
 synfire_status synfire_network_get_optimizer(synfire_network network, const char *stage, synfire_optimizer *optimizer);
 synfire_status synfire_network_get_graph(synfire_network network, int32_t kind, synfire_graph *graph);
 synfire_status synfire_network_get_buffer(synfire_network network, const char *name, synfire_buffer *buffer);
+synfire_status synfire_network_get_memory_use(synfire_network network, synfire_memory_use *use);
 synfire_status synfire_network_save(synfire_network network, const char *path);
 synfire_status synfire_network_save_to_memory(synfire_network network, void *data, uint64_t *bytes);
 synfire_status synfire_network_load(synfire_network network, const char *path);
 synfire_status synfire_network_load_from_memory(synfire_network network, const void *data, uint64_t bytes);
 synfire_status synfire_network_create_from_file(synfire_context context, const char *path, const synfire_network_file_desc *desc, synfire_network *network);
 synfire_status synfire_network_create_from_memory(synfire_context context, const void *data, uint64_t bytes, const synfire_network_file_desc *desc, synfire_network *network);
+synfire_status synfire_network_load_arrays(synfire_network network, const char *path, synfire_array_source *sources, uint64_t n_sources, int32_t leave_out);
+synfire_status synfire_network_load_arrays_from_memory(synfire_network network, const void *data, uint64_t bytes, synfire_array_source *sources, uint64_t n_sources, int32_t leave_out);
 ]]
 -- A second copy of this file, as after a hot reload, finds the types that the first one has declared.
 if not pcall(ffi.typeof, "synfire_context_desc") then
@@ -1229,12 +1324,14 @@ local groups = {
   status = { { "ok", 0 }, { "pending", 1 }, { "host_fallback", 2 }, { "captured", 3 }, { "error_invalid_argument", -1 }, { "error_invalid_handle", -2 }, { "error_struct_size", -3 }, { "error_out_of_memory", -4 }, { "error_no_device", -5 }, { "error_busy", -6 }, { "error_capturing", -7 }, { "error_stale_tape", -8 }, { "error_wrong_order", -9 }, { "error_device_lost", -10 }, { "error_unsupported", -11 }, { "error_cuda", -12 }, { "error_callback", -13 }, { "error_internal", -99 } },
   backend = { { "auto", 0 }, { "host", 1 }, { "cuda", 2 } },
   fallback = { { "none", 0 }, { "not_built", 1 }, { "no_driver", 2 }, { "driver_too_old", 3 }, { "no_device", 4 }, { "device_failed", 5 } },
+  tag = { { "library", 0 }, { "context", 1 }, { "buffer", 2 }, { "layer", 3 }, { "graph", 4 }, { "synapse", 5 }, { "optimizer", 6 }, { "network", 7 }, { "model", 8 } },
+  log = { { "warning", 1 }, { "choice", 2 } },
   memory = { { "device", 0 }, { "pinned", 1 }, { "host", 2 }, { "transient", 3 } },
   dtype = { { "f32", 0 }, { "f64", 1 }, { "bits", 2 }, { "f16", 3 }, { "bf16", 4 }, { "u8", 5 }, { "time_bits", 6 }, { "u32", 7 }, { "u64", 8 } },
-  model = { { "default", 0 }, { "if", 1 }, { "lif", 2 }, { "plif", 3 }, { "qif", 4 }, { "eif", 5 }, { "izhikevich", 6 }, { "li", 7 } },
-  surrogate = { { "default", 0 }, { "sigmoid", 1 }, { "atan", 2 }, { "piecewise_quadratic", 3 }, { "piecewise_exp", 4 }, { "soft_sign", 5 }, { "super_spike", 6 }, { "erf", 7 }, { "piecewise_leaky_relu", 8 }, { "s2nn", 9 }, { "q_pseudo_spike", 10 }, { "leaky_k_relu", 11 }, { "fake_numerical_gradient", 12 }, { "log_tailed_relu", 13 }, { "nonzero_sign_log_abs", 14 }, { "squarewave_fourier_series", 15 }, { "rect", 16 } },
+  model = { { "default", 0 }, { "if", 1 }, { "lif", 2 }, { "plif", 3 }, { "qif", 4 }, { "eif", 5 }, { "izhikevich", 6 }, { "li", 7 }, { "lif_exact", 8 }, { "li_exact", 9 }, { "cuba_lif", 10 }, { "cuba_li", 11 }, { "alif", 12 }, { "cuba_lif_exact", 13 }, { "cuba_li_exact", 14 }, { "integrator", 15 } },
+  surrogate = { { "default", 0 }, { "sigmoid", 1 }, { "atan", 2 }, { "piecewise_quadratic", 3 }, { "piecewise_exp", 4 }, { "soft_sign", 5 }, { "super_spike", 6 }, { "erf", 7 }, { "piecewise_leaky_relu", 8 }, { "s2nn", 9 }, { "q_pseudo_spike", 10 }, { "leaky_k_relu", 11 }, { "fake_numerical_gradient", 12 }, { "log_tailed_relu", 13 }, { "nonzero_sign_log_abs", 14 }, { "squarewave_fourier_series", 15 }, { "rect", 16 }, { "multi_gaussian", 17 } },
   load = { { "check", 0 }, { "compile", 1 }, { "finish", 2 } },
-  reset = { { "hard", 0 }, { "soft", 1 } },
+  reset = { { "hard", 0 }, { "soft", 1 }, { "soft_delayed", 2 } },
   tape = { { "recompute", 0 }, { "none", 1 }, { "store", 2 }, { "store_narrow", 3 } },
   count = { { "per_neuron", 0 }, { "per_step", 1 }, { "total", 2 } },
   events_by = { { "time", 0 }, { "count", 1 } },
@@ -1252,6 +1349,7 @@ local groups = {
   input = { { "spikes", 0 }, { "values", 1 }, { "counts", 2 } },
   initialization = { { "uniform", 0 }, { "normal", 1 }, { "zero", 2 } },
   scope = { { "neuron", 0 }, { "channel", 1 }, { "layer", 2 } },
+  schedule = { { "constant", 0 }, { "cosine", 1 }, { "step", 2 } },
   optimizer_kind = { { "sgd", 0 }, { "adam", 1 }, { "adamw", 2 } },
   network_input = { { "spikes", 0 }, { "values", 1 }, { "rates", 2 }, { "counts", 3 } },
   readout = { { "sum", 0 }, { "mean", 1 }, { "max", 2 }, { "last", 3 }, { "steps", 4 } },
@@ -1287,6 +1385,35 @@ local structs = {
     { name = "memory_bytes", kind = "number", type = "uint64_t" },
     { name = "name", kind = "chars", array = 128 },
   },
+  synfire_memory_desc = {
+    sized = true,
+    { name = "allocate", kind = "callback" },
+    { name = "release", kind = "callback" },
+    { name = "user", kind = "pointer", type = "void" },
+  },
+  synfire_memory_use = {
+    sized = true,
+    { name = "has_containers", kind = "number", type = "int32_t", flag = true },
+    { name = "host_bytes", kind = "number", type = "uint64_t" },
+    { name = "host_blocks", kind = "number", type = "uint64_t" },
+    { name = "pinned_bytes", kind = "number", type = "uint64_t" },
+    { name = "device_bytes", kind = "number", type = "uint64_t" },
+    { name = "library_bytes", kind = "number", type = "uint64_t" },
+    { name = "context_bytes", kind = "number", type = "uint64_t" },
+    { name = "buffer_bytes", kind = "number", type = "uint64_t" },
+    { name = "layer_bytes", kind = "number", type = "uint64_t" },
+    { name = "graph_bytes", kind = "number", type = "uint64_t" },
+    { name = "synapse_bytes", kind = "number", type = "uint64_t" },
+    { name = "optimizer_bytes", kind = "number", type = "uint64_t" },
+    { name = "network_bytes", kind = "number", type = "uint64_t" },
+    { name = "model_bytes", kind = "number", type = "uint64_t" },
+  },
+  synfire_log_desc = {
+    sized = true,
+    { name = "level", kind = "number", type = "int32_t" },
+    { name = "log", kind = "callback" },
+    { name = "user", kind = "pointer", type = "void" },
+  },
   synfire_buffer_desc = {
     sized = true,
     { name = "memory", kind = "number", type = "int32_t", group = "memory" },
@@ -1298,6 +1425,19 @@ local structs = {
     { name = "release_user", kind = "pointer", type = "void" },
     { name = "release_flag", kind = "pointer", type = "uint32_t" },
     { name = "shape", kind = "numbers", type = "uint64_t", array = 4 },
+  },
+  synfire_from_dlpack_desc = {
+    sized = true,
+    { name = "unversioned", kind = "number", type = "int32_t", flag = true },
+    { name = "tensor", kind = "pointer", type = "void" },
+    { name = "stream", kind = "stream" },
+    { name = "words", kind = "number", type = "int32_t" },
+  },
+  synfire_to_dlpack_desc = {
+    sized = true,
+    { name = "unversioned", kind = "number", type = "int32_t", flag = true },
+    { name = "stream", kind = "stream" },
+    { name = "with_sign", kind = "number", type = "int32_t", flag = true },
   },
   synfire_load_desc = {
     sized = true,
@@ -1344,6 +1484,8 @@ local structs = {
     { name = "detach_reset", kind = "number", type = "int32_t", flag = true },
     { name = "undecayed_input", kind = "number", type = "int32_t", flag = true },
     { name = "threads_per_block", kind = "number", type = "uint32_t" },
+    { name = "strict_threshold", kind = "number", type = "int32_t", flag = true },
+    { name = "refractory_steps", kind = "number", type = "int32_t" },
   },
   synfire_layer_memory = {
     sized = true,
@@ -1965,6 +2107,18 @@ local structs = {
     { name = "mask", kind = "list", type = "uint8_t", length = "mask_length", is_read = true },
     { name = "mask_length", kind = "length", type = "uint64_t", counted = "mask" },
   },
+  synfire_population_desc = {
+    sized = true,
+    { name = "dtype", kind = "number", type = "int32_t", group = "dtype" },
+    { name = "channels", kind = "number", type = "int64_t", required = true },
+    { name = "n_cells", kind = "number", type = "int64_t", required = true },
+    { name = "height", kind = "number", type = "int64_t" },
+    { name = "width", kind = "number", type = "int64_t" },
+    { name = "lower", kind = "number", type = "double" },
+    { name = "upper", kind = "number", type = "double" },
+    { name = "sigma", kind = "number", type = "double" },
+    { name = "frozen", kind = "number", type = "int32_t", flag = true },
+  },
   synfire_synapse_memory = {
     sized = true,
     { name = "weight_bytes", kind = "number", type = "uint64_t" },
@@ -2047,6 +2201,7 @@ local structs = {
     sized = true,
     { name = "kind", kind = "number", type = "int32_t", group = "optimizer_kind" },
     { name = "nesterov", kind = "number", type = "int32_t", flag = true },
+    { name = "batches_per_step", kind = "number", type = "uint32_t" },
     { name = "learning_rate", kind = "number", type = "double" },
     { name = "weight_decay", kind = "number", type = "double" },
     { name = "momentum", kind = "number", type = "double" },
@@ -2057,9 +2212,13 @@ local structs = {
   },
   synfire_optimizer_step_desc = {
     sized = true,
+    { name = "schedule", kind = "number", type = "int32_t", group = "schedule" },
     { name = "learning_rate", kind = "number", type = "double" },
     { name = "weight_decay", kind = "number", type = "double" },
     { name = "clip_norm", kind = "number", type = "double" },
+    { name = "warmup_steps", kind = "number", type = "int64_t" },
+    { name = "schedule_steps", kind = "number", type = "int64_t" },
+    { name = "schedule_factor", kind = "number", type = "double" },
   },
   synfire_optimizer_memory = {
     sized = true,
@@ -2142,6 +2301,13 @@ local structs = {
     { name = "n_slots", kind = "number", type = "uint32_t" },
     { name = "replace_nonfinite", kind = "number", type = "int32_t", flag = true },
   },
+  synfire_array_source = {
+    sized = false,
+    { name = "theirs", kind = "text", needed = true },
+    { name = "ours", kind = "text" },
+    { name = "layout", kind = "text" },
+    { name = "is_loaded", kind = "number", type = "int32_t" },
+  },
 }
 
 -- What a context creates: the name of the function, the class, C's function and its descriptor.
@@ -2153,6 +2319,7 @@ local creations = {
   { name = "optimizer", object = "optimizer", create = "synfire_optimizer_create", desc = "synfire_optimizer_desc" },
   { name = "network", object = "network", create = "synfire_network_create", desc = "synfire_network_desc" },
   { name = "synapse_one_to_one", object = "synapse", create = "synfire_synapse_create_one_to_one", desc = "synfire_one_to_one_desc" },
+  { name = "synapse_population", object = "synapse", create = "synfire_synapse_create_population", desc = "synfire_population_desc" },
   { name = "synapse_conv2d", object = "synapse", create = "synfire_synapse_create_conv2d", desc = "synfire_conv2d_desc" },
 }
 
@@ -2161,6 +2328,7 @@ local queries = {
   { name = "layer_memory", call = "synfire_layer_query_memory", desc = "synfire_layer_desc", answer = "synfire_layer_memory" },
   { name = "synapse_memory", call = "synfire_synapse_query_memory", desc = "synfire_synapse_desc", answer = "synfire_synapse_memory" },
   { name = "synapse_memory_one_to_one", call = "synfire_synapse_query_memory_one_to_one", desc = "synfire_one_to_one_desc", answer = "synfire_synapse_memory" },
+  { name = "synapse_memory_population", call = "synfire_synapse_query_memory_population", desc = "synfire_population_desc", answer = "synfire_synapse_memory" },
   { name = "synapse_memory_conv2d", call = "synfire_synapse_query_memory_conv2d", desc = "synfire_conv2d_desc", answer = "synfire_synapse_memory" },
 }
 
@@ -2223,12 +2391,18 @@ local methods = {
   { object = "context", name = "get_properties", call = "synfire_context_get_properties",
     { name = "properties", kind = "answer", type = "synfire_context_properties" },
   },
+  { object = "context", name = "get_memory_use", call = "synfire_context_get_memory_use",
+    { name = "use", kind = "answer", type = "synfire_memory_use" },
+  },
   { object = "buffer", name = "fill", call = "synfire_buffer_fill",
     { name = "value", kind = "number", type = "double" },
   },
   { object = "buffer", name = "mark_written", call = "synfire_buffer_mark_written" },
   { object = "layer", name = "get_desc", call = "synfire_layer_get_desc",
     { name = "desc", kind = "answer", type = "synfire_layer_desc" },
+  },
+  { object = "layer", name = "get_memory_use", call = "synfire_layer_get_memory_use",
+    { name = "use", kind = "answer", type = "synfire_memory_use" },
   },
   { object = "layer", name = "set_parameter", call = "synfire_layer_set_parameter",
     { name = "name", kind = "text", needed = true },
@@ -2263,6 +2437,9 @@ local methods = {
   },
   { object = "graph", name = "get_statistics", call = "synfire_graph_get_statistics",
     { name = "statistics", kind = "answer", type = "synfire_graph_statistics" },
+  },
+  { object = "graph", name = "get_memory_use", call = "synfire_graph_get_memory_use",
+    { name = "use", kind = "answer", type = "synfire_memory_use" },
   },
   { object = "graph", name = "reset_statistics", call = "synfire_graph_reset_statistics" },
   { object = "synapse", name = "get_info", call = "synfire_synapse_get_info",
@@ -2305,6 +2482,12 @@ local methods = {
     { name = "weight_decay_factor", kind = "number", type = "double" },
     { name = "lower", kind = "number", type = "double", optional_nan = true },
     { name = "upper", kind = "number", type = "double", optional_nan = true },
+  },
+  { object = "optimizer", name = "set_factors", call = "synfire_optimizer_set_factors",
+    { name = "member", kind = "number", type = "int32_t" },
+    { name = "learning_rate_factor", kind = "number", type = "double" },
+    { name = "weight_decay_factor", kind = "number", type = "double" },
+    { name = "frozen", kind = "number", type = "int32_t", flag = true },
   },
   { object = "optimizer", name = "query_memory", call = "synfire_optimizer_query_memory",
     { name = "memory", kind = "answer", type = "synfire_optimizer_memory" },
@@ -2358,6 +2541,11 @@ local methods = {
     { name = "weight_decay_factor", kind = "number", type = "double" },
     { name = "lower", kind = "number", type = "double", optional_nan = true },
     { name = "upper", kind = "number", type = "double", optional_nan = true },
+  },
+  { object = "network", name = "set_scope", call = "synfire_network_set_scope",
+    { name = "stage", kind = "text", needed = true },
+    { name = "parameter", kind = "text", needed = true },
+    { name = "scope", kind = "number", type = "int32_t", group = "scope" },
   },
   { object = "network", name = "set_mask", call = "synfire_network_set_mask",
     { name = "stage", kind = "text", needed = true },
@@ -2441,11 +2629,20 @@ local methods = {
     { name = "name", kind = "text", needed = true },
     { name = "buffer", kind = "part", object = "buffer" },
   },
+  { object = "network", name = "get_memory_use", call = "synfire_network_get_memory_use",
+    { name = "use", kind = "answer", type = "synfire_memory_use" },
+  },
   { object = "network", name = "save", call = "synfire_network_save",
     { name = "path", kind = "text", needed = true },
   },
   { object = "network", name = "load", call = "synfire_network_load",
     { name = "path", kind = "text", needed = true },
+  },
+  { object = "network", name = "load_arrays", call = "synfire_network_load_arrays",
+    { name = "path", kind = "text", needed = true },
+    { name = "sources", kind = "list", type = "synfire_array_source", needed = true, length = "n_sources" },
+    { name = "n_sources", kind = "length", type = "uint64_t", counted = "sources" },
+    { name = "leave_out", kind = "number", type = "int32_t", flag = true, optional = true },
   },
 }
 
@@ -3552,8 +3749,21 @@ function Network:load_from_memory(file)
   return self
 end
 
+-- As load_arrays(), from the bytes of a file: { { theirs = "fc.weight", ours = "hidden.weights", layout = "oi" }, "hidden.bias" }.
+-- Returns the sources, each with is_loaded.
+function Network:load_arrays_from_memory(file, sources, leave_out)
+  local handle, keep = handle_of(self, "network", "network"), {}
+  if type(file) ~= "string" then refuse("LUA-TYPE", "file = " .. shown(file) .. "; allowed: a string of bytes") end
+  local list, count = list_for({ type = "synfire_array_source" }, sources, "sources", keep, self.context)
+  call("synfire_network_load_arrays_from_memory", handle, file, #file, list, count, leave_out and 1 or 0)
+  local results = {}
+  for i = 1, count do results[i] = table_of("synfire_array_source", list[i - 1]) end
+  return results
+end
+
 -- Adds a stage of any kind: network:add_stage{ kind = "synapse", name = "second", inputs = { "hidden" },
--- values = { n_outputs = 3, initialization = "normal" } }. An input is the name of a stage, or a table of stage and port.
+-- values = { n_outputs = 3, initialization = "normal" } }. An input is the name of a stage, or a table of stage, port
+-- and delay: inputs = { { stage = "hidden", delay = 1 } }.
 function Network:add_stage(fields)
   local handle, keep = handle_of(self, "network", "network"), {}
   if type(fields) == "table" and type(fields.inputs) == "string" then
@@ -3568,7 +3778,8 @@ end
 
 -- The number of a value of a stage, or the name of a constant: network:set_value("hidden", "surrogate", "atan").
 local set_network_value = Network.set_value
-local value_groups = { dtype = "dtype", reset = "reset", surrogate = "surrogate", tape = "tape", initialization = "initialization" }
+local value_groups = { dtype = "dtype", reset = "reset", surrogate = "surrogate", tape = "tape", initialization = "initialization",
+  schedule = "schedule" }
 function Network:set_value(stage, name, value)
   local group = value_groups[name]
   if type(value) == "string" then
@@ -3809,6 +4020,18 @@ function synfire.version()
   synfire.load()
   local abi = C.synfire_abi_version()
   return ffi.string(C.synfire_version_string()), math.floor(abi / 65536) .. "." .. abi % 65536
+end
+
+-- The memory that the library holds in this process, in bytes, by kinds of memory and of objects. A program's own functions
+-- for memory (synfire_memory_set_functions with `allocate` and `release`) and for messages (synfire_log_set_function with
+-- `log` and `level`) are not offered: a callback into Lua may come on any thread. Nor are tensors of other libraries:
+-- synfire_buffer_from_dlpack with its `tensor`, which may be `unversioned`, and synfire_buffer_to_dlpack, also `with_sign`.
+function synfire.memory_use()
+  synfire.load()
+  local answer = ffi.new("synfire_memory_use")
+  answer.struct_size = ffi.sizeof(answer)
+  call("synfire_memory_get_use", answer)
+  return table_of("synfire_memory_use", answer)
 end
 
 -- The name of a status in C.

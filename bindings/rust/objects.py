@@ -30,8 +30,8 @@ METHODS_BY_HAND = {
     "synfire_graph_reset_statistics", "synfire_graph_set_enabled", "synfire_graph_set_value", "synfire_graph_wait",
     "synfire_layer_get_desc", "synfire_layer_get_parameter", "synfire_layer_get_parameter_info", "synfire_layer_reset_state",
     "synfire_layer_set_n_active", "synfire_layer_set_parameter", "synfire_layer_set_parameters",
-    "synfire_network_evaluate_stages", "synfire_network_infer_arrays", "synfire_network_set_arrays",
-    "synfire_network_train_stages"}
+    "synfire_network_evaluate_stages", "synfire_network_infer_arrays", "synfire_network_load_arrays",
+    "synfire_network_set_arrays", "synfire_network_train_stages"}
 
 # A reference to one that was loaded as text is used wherever such a constant is.
 LOADED = {"model", "surrogate"}

@@ -235,6 +235,36 @@ static void run_izhikevich(synfire_context context) {
   expect(w[at[2]] > w[at[1]] && w[at[1]] > w[at[0]] && w[at[0]] > 0, "W grows with each of the first spikes");
 }
 
+static void run_alif(synfire_context context) {
+  int at[STEPS], n;
+  float a[STEPS];
+  /* [alif] */
+  const double tau = 10.0, rho = 0.97, beta_a = 1.8; /* steps, a fraction kept in each step, potential */
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_ALIF;
+  desc.reset = SYNFIRE_RESET_SOFT;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  check(synfire_layer_set_parameter(layer, "rho", &rho, 1));
+  check(synfire_layer_set_parameter(layer, "beta_a", &beta_a, 1));
+  forward.x = array(context, STEPS, 2.0);
+  forward.spikes = array(context, STEPS, 0);
+  forward.w_seq = array(context, STEPS, 0); /* a after every step */
+  check(synfire_layer_forward(layer, &forward, NULL));
+  /* [alif] */
+  check(synfire_buffer_download(forward.w_seq, 0, a, sizeof a));
+  synfire_buffer_destroy(forward.w_seq);
+  n = spikes_of(layer, &forward, at);
+  show("alif", n, at);
+  expect(n > 3, "ALIF fires");
+  expect(at[2] - at[1] > at[1] - at[0], "its intervals grow");
+  expect(a[at[2]] > a[at[1]] && a[at[1]] > a[at[0]] && a[at[0]] > 0, "a grows with each of the first spikes");
+}
+
 static void run_li(synfire_context context) {
   float v;
   const double x = 1.5, n = STEPS;
@@ -260,6 +290,61 @@ static void run_li(synfire_context context) {
   expect(fabs(v - x * (1 - pow(1 - 1 / tau, n))) < 1e-5, "LI approaches X as the formula says");
 }
 
+/* An input every 25 steps becomes a current, and the current a V. */
+static void run_cuba(synfire_context context) {
+  int at[STEPS], n, i;
+  float x[STEPS] = {0}, current[STEPS];
+  /* [cuba] */
+  const double tau = 10.0, tau_syn = 5.0, gain = 20.0,
+               input_gain = 5.0; /* steps, steps, potential per current, current per X */
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_CUBA_LIF;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  check(synfire_layer_set_parameter(layer, "tau_syn", &tau_syn, 1));
+  check(synfire_layer_set_parameter(layer, "gain", &gain, 1));
+  check(synfire_layer_set_parameter(layer, "input_gain", &input_gain, 1));
+  forward.x = array(context, STEPS, 0);
+  forward.spikes = array(context, STEPS, 0);
+  forward.w_seq = array(context, STEPS, 0); /* the current after every step */
+  /* [cuba] */
+  for (i = 0; i < STEPS; i += 25) x[i] = 0.2f;
+  check(synfire_buffer_upload(forward.x, 0, x, sizeof x));
+  check(synfire_layer_forward(layer, &forward, NULL));
+  check(synfire_buffer_download(forward.w_seq, 0, current, sizeof current));
+  synfire_buffer_destroy(forward.w_seq);
+  n = spikes_of(layer, &forward, at);
+  show("cuba_lif", n, at);
+  expect(fabs(current[0] - 0.2) < 1e-6 && fabs(current[1] - 0.16) < 1e-6, "a current decays by 1 - 1/tau_syn");
+  for (i = 0; i < n; ++i) expect(at[i] % 25 > 0 && at[i] % 25 < 15, "each spike follows an input after a delay");
+  expect(n > 1, "the current-based LIF fires");
+}
+
+/* V of LIF by its exact solution, and the integrator that forgets nothing. */
+static void run_exact(synfire_context context) {
+  int at[STEPS];
+  /* [exact] */
+  const double tau = 10.0, x = 1.5; /* steps, X */
+  synfire_layer layer;
+  synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  desc.model = SYNFIRE_MODEL_LIF_EXACT;
+  desc.n_steps = STEPS;
+  desc.n_neurons = 1;
+  check(synfire_layer_create(context, &desc, &layer));
+  check(synfire_layer_set_parameter(layer, "tau", &tau, 1));
+  forward.x = array(context, STEPS, x);
+  forward.spikes = array(context, STEPS, 0);
+  check(synfire_layer_forward(layer, &forward, NULL)); /* V would reach 1 after tau * log(x / (x - 1)) = 10.99 steps */
+  /* [exact] */
+  show("lif_exact", spikes_of(layer, &forward, at), at);
+  expect(at[0] == 10, "the exact LIF fires in the step in which V reaches its threshold");
+}
+
 int main(void) {
   synfire_context context;
   check(synfire_context_create(NULL, &context));
@@ -269,7 +354,10 @@ int main(void) {
   run_qif(context);
   run_eif(context);
   run_izhikevich(context);
+  run_alif(context);
   run_li(context);
+  run_cuba(context);
+  run_exact(context);
   synfire_context_destroy(context);
   check(synfire_context_reclaim(NULL, NULL));
   return EXIT_SUCCESS;

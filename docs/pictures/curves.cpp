@@ -41,6 +41,7 @@ constexpr Scene scenes[] = {
     {"nonzero_sign_log_abs", 6, "alpha", 3, 0},
     {"squarewave_fourier_series", 8, "n", 4, 0.5},
     {"rect", 3, "alpha", 2, 0.5},
+    {"multi_gaussian", 4, "sigma", 1, 0.425},
 };
 
 // Fine enough to integrate over a jump; odd, so that one point is x = 0. Only every n_per_drawn-th point is drawn.

@@ -1,5 +1,5 @@
-// main.cpp - synfire-pictures: draws the documentation's pictures of models, surrogates and events, using the library
-// itself.
+// main.cpp - synfire-pictures: draws the documentation's pictures of models, surrogates, events and population codes,
+// using the library itself.
 //
 // SPDX-License-Identifier: MIT
 #include <cstdio>
@@ -11,6 +11,7 @@
 #include <synfire/synfire.hpp>
 
 #include "../../tools/names/names.hpp"
+#include "cells.hpp"
 #include "curves.hpp"
 #include "events.hpp"
 #include "membrane.hpp"
@@ -22,11 +23,10 @@ constexpr int exit_done = 0, exit_failed = 1, exit_unusable = 2;
 constexpr const char* usage =
     "usage: synfire-pictures FOLDER\n"
     "\n"
-    "Writes model-NAME.svg, surrogate-NAME.svg and events.svg into FOLDER, which must exist: the response of each "
-    "model\n"
-    "to a step of input, each surrogate's derivative and primitive, and events in bins. The host backend computes "
-    "them,\n"
-    "models and surrogates in f64, so every machine draws the same bytes.\n";
+    "Writes model-NAME.svg, surrogate-NAME.svg, events.svg and population.svg into FOLDER, which must exist: the "
+    "response\n"
+    "of each model to a step of input, each surrogate's derivative and primitive, events in bins, and the cells of a\n"
+    "population code. The host backend computes them, all but events in f64, so every machine draws the same bytes.\n";
 
 // Returns the number of files.
 int draw_all(const std::filesystem::path& folder) {
@@ -49,6 +49,7 @@ int draw_all(const std::filesystem::path& folder) {
     write("surrogate-" + std::string(surrogate.name) + ".svg",
           synfire_pictures::draw_curves(context, surrogate.name, surrogate.id));
   write("events.svg", synfire_pictures::draw_events(context));
+  write("population.svg", synfire_pictures::draw_cells(context));
   return files;
 }
 

@@ -39,7 +39,11 @@ const std::vector<Scene>& scenes() {
        1.0,
        200,
        1},
+      {"alif", "ALIF: LIF whose spikes raise its threshold", {{"tau", {10}}, {"rho", {0.97}}}, 2.0, 200, 1},
       {"li", "LI: leaks towards v_rest and never fires", {{"tau", {5, 10, 20}}}, 1.0, 100, 3},
+      {"lif_exact", "Exact LIF: the solution of the leak's equation", {{"tau", {10}}, {"gain", {1.5}}}, 1.0, 100, 1},
+      {"cuba_lif", "Current-based LIF: X drives I, and I drives V", {{"gain", {2}}}, 1.0, 120, 1},
+      {"cuba_li", "Current-based LI: the same without spikes", {{"tau_syn", {2, 5, 15}}}, 1.0, 120, 3},
   };
   return all;
 }
@@ -125,7 +129,8 @@ std::string settings_text(const Scene& scene) {
 std::string draw_membrane(const synfire::Context& context, std::string_view model, std::int32_t id) {
   const auto scene = std::find_if(scenes().begin(), scenes().end(), [&](const Scene& s) { return s.model == model; });
   if (scene == scenes().end()) return {};
-  const bool has_w = model == "izhikevich", fires = model != "li";
+  const bool has_current = model == "cuba_lif" || model == "cuba_li", has_w = model == "izhikevich" || has_current,
+             fires = model != "li" && model != "cuba_li";
   const Run result = run(context, id, *scene, has_w, fires);
 
   constexpr double left = 56, width = 620, input_height = 44, membrane_height = 200, raster_height = 18, w_height = 80;
@@ -163,19 +168,21 @@ std::string draw_membrane(const synfire::Context& context, std::string_view mode
   if (fires) v_panel.level(1, "v_threshold");
   std::vector<double> steps_axis;
   for (double t = 0; t <= n_steps; t += n_steps / 5) steps_axis.push_back(t);
-  if (!fires) v_panel.x_labels(steps_axis, "step t");
+  if (!fires && !has_w) v_panel.x_labels(steps_axis, "step t");
   v_panel.frame(fires ? "H, and V after a spike" : "V");
   for (std::size_t i = 0; i < n; ++i) v_panel.line(traces[i], color(i));
   picture.panels.push_back(v_panel);
   top += membrane_height + 28;
 
   if (has_w) {
-    const std::vector<Point> w = series(result.w, 0, n);
-    const Scale w_scale = scale_of({w});
+    std::vector<std::vector<Point>> w;
+    for (std::size_t i = 0; i < n; ++i) w.push_back(series(result.w, i, n));
+    const Scale w_scale = scale_of(w);
     Panel w_panel({left, top}, width, w_height, {0, w_scale.low}, {n_steps, w_scale.high});
     w_panel.y_labels(w_scale.labels);
-    w_panel.frame("W, adaptation");
-    w_panel.line(w, color(1));
+    if (!fires) w_panel.x_labels(steps_axis, "step t");
+    w_panel.frame(has_current ? "I, current" : "W, adaptation");
+    for (std::size_t i = 0; i < n; ++i) w_panel.line(w[i], color(n > 1 ? i : 1));
     picture.panels.push_back(w_panel);
     top += w_height + 28;
   }

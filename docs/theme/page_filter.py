@@ -4,6 +4,7 @@ same page of it in the built documentation:
 - a table of contents in place of the empty line after the title, on every page of docs/pages but the main page;
 - a link to a heading, page.md#some-heading or #some-heading: every heading gets that name as its label;
 - a link to a group of functions, ../../include/synfire/synfire.h#graph;
+- a link to the sources of a wrapper, ../../bindings/csharp/src: its reference (REFERENCES);
 - a link whose text is code, which Doxygen shows with its backticks: its text becomes plain;
 - a picture, a program that draws pictures, a file of evidence, an example of a model: all of them lie beside the built
   pages;
@@ -29,6 +30,9 @@ LINK = re.compile(r"\]\(([^)\s#]*)#([\w-]+)\)")
 CODE = re.compile(r"\[`([^`\]]+)`\]\(")
 BESIDE = re.compile(r"\]\((?:\.\./)?(?:images|pictures|evidence|examples/models)/")
 FORMULA = re.compile(r"\$`([^`]+)`\$")
+# References that bindings/api/reference.py writes, by the sources that they are of.
+REFERENCES = {"bindings/csharp/src": "csharp", "bindings/julia/Synfire/src": "julia"}
+SOURCES = re.compile(r"\]\((?:\.\./)+(" + "|".join(REFERENCES) + r")\)")
 SUMMARY = re.compile(r"^<details(?: open)?><summary>(.*)</summary>$")
 
 # The languages that tabs can have: the title of a tab, the name by which tabs.js remembers it.
@@ -122,7 +126,8 @@ def main():
             heading = HEADING.match(line)
             line = f"{heading.group(1)} {heading.group(2)} {{#{label}}}"
         elif is_text:
-            line = FORMULA.sub(r"\\f$\1\\f$", LINK.sub(reference, BESIDE.sub("](", CODE.sub(r"[\1](", line))))
+            line = SOURCES.sub(lambda match: f"](@ref reference_{REFERENCES[match.group(1)]})", CODE.sub(r"[\1](", line))
+            line = FORMULA.sub(r"\\f$\1\\f$", LINK.sub(reference, BESIDE.sub("](", line)))
         lines.append(line)
     if page.parent.name == "pages" and page.stem != "mainpage":
         if not lines[0].startswith("# ") or lines[1]:

@@ -51,6 +51,8 @@
 
 /** @defgroup version Version and errors */
 /** @defgroup context Contexts */
+/** @defgroup memory Memory and log
+ * The program's own functions for host memory and for messages, and how much memory an object holds. */
 /** @defgroup buffer Buffers */
 /** @defgroup layer Layers */
 /** @defgroup model Models of your own
@@ -456,6 +458,215 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_get_properties(synfire_c
     SYNFIRE_NOEXCEPT;
 
 /** @} */
+/** @addtogroup memory
+ * @{ */
+
+/** Kinds of objects that memory is for: the tag of ::synfire_allocate_callback and
+ *  ::synfire_release_memory_callback; each kind is a number of ::synfire_memory_use. */
+enum {
+  /** The library itself, outside of any context, such as what waits to be freed. */
+  SYNFIRE_TAG_LIBRARY = 0,
+  /** A context: its threads' work lists, and what all objects on it share. */
+  SYNFIRE_TAG_CONTEXT = 1,
+  /** A buffer. */
+  SYNFIRE_TAG_BUFFER = 2,
+  /** A layer: state, parameters, and the tape and sums of passes that run now. */
+  SYNFIRE_TAG_LAYER = 3,
+  /** A graph: operations, slots, arena, tapes, and values that change. */
+  SYNFIRE_TAG_GRAPH = 4,
+  /** A synapse: weights, what is derived from them, and gradients. */
+  SYNFIRE_TAG_SYNAPSE = 5,
+  /** An optimiser. */
+  SYNFIRE_TAG_OPTIMIZER = 6,
+  /** A network, without the objects that it consists of. */
+  SYNFIRE_TAG_NETWORK = 7,
+  /** A loaded model or surrogate, with its compiled code. */
+  SYNFIRE_TAG_MODEL = 8
+};
+
+/**
+ * Gives host memory to the library: synfire_memory_desc::allocate.
+ *
+ * It is called on a thread that calls the library, in functions that allocate: never in a launch, a wait or a replay.
+ * Several threads may call it at once. The library may hold locks: the function must not call the library, throw or
+ * `longjmp`. The memory may have any contents.
+ *
+ * @param user      synfire_memory_desc::user.
+ * @param bytes     Size, at least 1, with the 16 bytes or more that the library adds for itself.
+ * @param alignment A power of two, at least 16. The address must be a multiple of it.
+ * @param tag       What the memory is for: one of `SYNFIRE_TAG_*`.
+ * @return The memory, or null if there is none: the call of the library then fails with ::SYNFIRE_ERROR_OUT_OF_MEMORY and
+ *         has changed nothing. Memory that is not aligned is given back at once, and the call fails alike
+ *         (SYN-MEMORY-ALIGNMENT).
+ */
+typedef void *(SYNFIRE_CALL *synfire_allocate_callback)(void *user SYNFIRE_NULLABLE, uint64_t bytes, uint64_t alignment,
+                                                        int32_t tag);
+
+/**
+ * Takes back what ::synfire_allocate_callback gave: synfire_memory_desc::release.
+ *
+ * Each block is given back once, on any thread that calls the library or the deleter of a tensor of
+ * synfire_buffer_to_dlpack(). The function must not call the library, throw or `longjmp`.
+ *
+ * @param user      synfire_memory_desc::user.
+ * @param memory    The address.
+ * @param bytes     Size, alignment and tag of the request.
+ * @param alignment See `bytes`.
+ * @param tag       See `bytes`.
+ */
+typedef void(SYNFIRE_CALL *synfire_release_memory_callback)(void *user SYNFIRE_NULLABLE, void *memory, uint64_t bytes,
+                                                            uint64_t alignment, int32_t tag);
+
+/** Where the library gets host memory from. */
+typedef struct synfire_memory_desc {
+  /** `sizeof(synfire_memory_desc)`. */
+  uint32_t struct_size;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** Gives memory. Null (default): the C library does; `release` must then be null as well. */
+  synfire_allocate_callback allocate SYNFIRE_NULLABLE;
+  /** Takes it back. Null exactly if `allocate` is. */
+  synfire_release_memory_callback release SYNFIRE_NULLABLE;
+  /** Passed to both functions. */
+  void *user SYNFIRE_NULLABLE;
+} synfire_memory_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_MEMORY_DESC_INIT \
+  { (uint32_t)sizeof(synfire_memory_desc), 0u, NULL, NULL, NULL }
+
+/**
+ * Sets the functions that give host memory to the library and take it back, for the whole process: before the first
+ * context, or when everything is destroyed and freed. It frees first what earlier destroy calls queued. While the library
+ * holds memory, it is refused, and the text says how much: that is a leak, or something that is still in use.
+ *
+ * The functions give all host memory of the library, the containers of its C++ code included, except: what CUDA, the
+ * system's threads and loader, a compiler and the C library take for themselves (such as an open file's buffer), exceptions
+ * on their way inside of the library, and the table of handles, which has 128 KiB for each 4096 handles that were ever alive
+ * at once and is kept. A static library and a build with sanitizers share the C++ runtime with the program, and take by the
+ * functions the memory of buffers, states, tapes, arenas and weights, but not containers
+ * (synfire_memory_use::has_containers).
+ *
+ * @param desc The functions; null, or without functions: those of the C library.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE; ::SYNFIRE_ERROR_WRONG_ORDER if the
+ *         library holds memory (SYN-MEMORY-IN-USE).
+ * @blocks until GPU work that uses the freed objects is done. @allocates no. @enqueues no. @capture legal.
+ * @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_memory_set_functions(const synfire_memory_desc *desc SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/** Memory that an object holds now, in bytes, with everything that belongs to it: that of a network includes its layers,
+ *  synapses and graphs, that of a context all objects on it. An object that was destroyed counts until it is freed. */
+typedef struct synfire_memory_use {
+  /** `sizeof(synfire_memory_use)`; set before the call. */
+  uint32_t struct_size;
+  /** 1: the containers of the library's C++ code count. 0: only larger blocks do (synfire_memory_set_functions()). */
+  int32_t has_containers SYNFIRE_FLAG;
+  /** Ordinary host memory, as ::synfire_allocate_callback was asked for it or would have been. */
+  uint64_t host_bytes;
+  /** Number of blocks of it. */
+  uint64_t host_blocks;
+  /** Page-locked host memory; 0 on the host. */
+  uint64_t pinned_bytes;
+  /** Memory of the GPU; 0 on the host. Without what CUDA takes for itself. */
+  uint64_t device_bytes;
+  /** The part of the sum of these three that belongs to no context (::SYNFIRE_TAG_LIBRARY). */
+  uint64_t library_bytes;
+  /** The part that belongs to contexts themselves. */
+  uint64_t context_bytes;
+  /** The part that belongs to buffers. */
+  uint64_t buffer_bytes;
+  /** The part that belongs to layers. */
+  uint64_t layer_bytes;
+  /** The part that belongs to graphs. */
+  uint64_t graph_bytes;
+  /** The part that belongs to synapses. */
+  uint64_t synapse_bytes;
+  /** The part that belongs to optimisers. */
+  uint64_t optimizer_bytes;
+  /** The part that belongs to networks themselves. */
+  uint64_t network_bytes;
+  /** The part that belongs to loaded models and surrogates. */
+  uint64_t model_bytes;
+} synfire_memory_use;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_MEMORY_USE_INIT \
+  { (uint32_t)sizeof(synfire_memory_use), 0, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+
+/**
+ * Reports the memory that the library holds in this process.
+ *
+ * @param[in,out] use In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_memory_get_use(synfire_memory_use *use) SYNFIRE_NOEXCEPT;
+
+/**
+ * Reports the memory that a context and all objects on it hold.
+ *
+ * @param context     A context.
+ * @param[in,out] use In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_context_get_memory_use(synfire_context context, synfire_memory_use *use)
+    SYNFIRE_NOEXCEPT;
+
+/** Levels of messages: ::synfire_log_callback. */
+enum {
+  /** Something works, but not as the program may expect: no GPU was found, or the system refused a thread. */
+  SYNFIRE_LOG_WARNING = 1,
+  /** Something was chosen: processor, instructions and threads of a context, slots and memory of a graph, size of a network,
+   *  where the code of a loaded model came from. */
+  SYNFIRE_LOG_CHOICE = 2
+};
+
+/**
+ * Hears messages: synfire_log_desc::log.
+ *
+ * It is called on a thread that calls the library, in functions that create, build, instantiate or load: never in a launch,
+ * a wait or a replay. Several threads may call it at once. It must not call the library, throw or `longjmp`.
+ *
+ * @param user  synfire_log_desc::user.
+ * @param level One of `SYNFIRE_LOG_*`.
+ * @param text  One line, UTF-8 without control characters and null-terminated, such as `"context: host avx2, 8 threads"`;
+ *              valid until the function returns. Its first word names the kind of object. Meant for people: the wording may
+ *              change.
+ */
+typedef void(SYNFIRE_CALL *synfire_log_callback)(void *user SYNFIRE_NULLABLE, int32_t level, const char *text);
+
+/** Who hears messages. */
+typedef struct synfire_log_desc {
+  /** `sizeof(synfire_log_desc)`. */
+  uint32_t struct_size;
+  /** The most detailed level that is heard, one of `SYNFIRE_LOG_*`. Default 0: all. */
+  int32_t level;
+  /** Hears messages. Null (default): nobody does. */
+  synfire_log_callback log SYNFIRE_NULLABLE;
+  /** Passed to `log`. */
+  void *user SYNFIRE_NULLABLE;
+} synfire_log_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_LOG_DESC_INIT \
+  { (uint32_t)sizeof(synfire_log_desc), 0, NULL, NULL }
+
+/**
+ * Sets the function that hears the library's messages in this process; at first there is none. When it returns, the
+ * function before is no longer running and is not called again.
+ *
+ * @param desc The function; null, or without one: none.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks while another thread is in the function before. @allocates no. @enqueues no. @capture legal. @threads any.
+ * @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_log_set_function(const synfire_log_desc *desc SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/** @} */
 /** @addtogroup buffer
  * @{ */
 
@@ -681,6 +892,103 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_fill(synfire_buffer buffe
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_mark_written(synfire_buffer buffer) SYNFIRE_NOEXCEPT;
 
+/** A tensor of another library: synfire_buffer_from_dlpack(). Zero means the default in every field except `struct_size`. */
+typedef struct synfire_from_dlpack_desc {
+  /** `sizeof(synfire_from_dlpack_desc)`. */
+  uint32_t struct_size;
+  /** 0 (default): `tensor` is a `DLManagedTensorVersioned` of DLPack 1; in Python, what a capsule `"dltensor_versioned"`
+   *  holds. 1: a `DLManagedTensor`, as in a capsule `"dltensor"`. */
+  int32_t unversioned SYNFIRE_FLAG;
+  /** The tensor: one whose device the context can use, of 1 or more dimensions and no length of 0. Its steps may lie further
+   *  apart than they are long (synfire_buffer_desc::row_pitch); apart from that it is row-major and compact. */
+  void *tensor;
+  /** The stream on which the owner has made the data ready, the one that was passed to `__dlpack__`. The context's own stream
+   *  waits for it, on the GPU; work on other streams, and inside a capture, is ordered by the caller. Null (default): the
+   *  data is ready, or is written on the context's own stream. */
+  synfire_stream stream SYNFIRE_NULLABLE;
+  /** The type of 32-bit integers: ::SYNFIRE_DTYPE_U32 (default), ::SYNFIRE_DTYPE_BITS or ::SYNFIRE_DTYPE_TIME_BITS.
+   *  Ignored for other elements. */
+  int32_t words;
+  /** Must be zero. */
+  uint32_t reserved;
+} synfire_from_dlpack_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_FROM_DLPACK_DESC_INIT \
+  { (uint32_t)sizeof(synfire_from_dlpack_desc), 0, NULL, NULL, 0, 0u }
+
+/**
+ * Creates a buffer over the memory of a tensor of another library, without a copy, by the structures of DLPack
+ * (https://dmlc.github.io/dlpack).
+ *
+ * Elements of 32 and 64 bits become ::SYNFIRE_DTYPE_F32 and ::SYNFIRE_DTYPE_F64 if they are floats, and
+ * ::SYNFIRE_DTYPE_U32 (or `words`) and ::SYNFIRE_DTYPE_U64 if they are integers, with a sign or without, because some
+ * libraries have no others; f16, bf16, u8 and bool become ::SYNFIRE_DTYPE_F16, ::SYNFIRE_DTYPE_BF16 and ::SYNFIRE_DTYPE_U8.
+ * The shape is that of the tensor. Of more than four lengths, the third to the last become one: `[T, B, C, H, W]` is
+ * `[T, B, N]`.
+ *
+ * Memory of a GPU becomes ::SYNFIRE_MEMORY_DEVICE, page-locked memory ::SYNFIRE_MEMORY_PINNED, and memory of processors
+ * ::SYNFIRE_MEMORY_HOST on a CUDA context. On a host context all of them but the first become ::SYNFIRE_MEMORY_DEVICE.
+ *
+ * A tensor that is marked read-only becomes a buffer that is only read: what would write it is refused
+ * (SYN-BUFFER-READ-ONLY).
+ *
+ * @param context     The context that the buffer belongs to.
+ * @param desc        The tensor. If the call succeeds, the buffer owns it, and calls its deleter once, when and where
+ *                    synfire_buffer_desc::release would be called; else it still belongs to the caller.
+ * @param[out] buffer Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_UNSUPPORTED (a version, a device, a type or strides that no buffer can have),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CAPTURING.
+ * @blocks no, beyond freeing as all create calls do. @allocates host memory. @enqueues on a GPU, a wait for `stream` on the
+ * context's own stream, unless either is capturing. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_from_dlpack(synfire_context context,
+                                                                   const synfire_from_dlpack_desc *desc,
+                                                                   synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
+
+/** A tensor for another library: synfire_buffer_to_dlpack(). Zero means the default in every field except
+ *  `struct_size`. */
+typedef struct synfire_to_dlpack_desc {
+  /** `sizeof(synfire_to_dlpack_desc)`. */
+  uint32_t struct_size;
+  /** 0 (default): a `DLManagedTensorVersioned` of DLPack 1. 1: a `DLManagedTensor`, for libraries that know no other. */
+  int32_t unversioned SYNFIRE_FLAG;
+  /** The stream on which the other library uses the tensor first. It waits, on the GPU, for what is enqueued on the context's
+   *  own stream; work on other streams, and inside a capture, is ordered by the caller. Null (default): nothing waits. */
+  synfire_stream stream SYNFIRE_NULLABLE;
+  /** 1: integers of 32 and 64 bits are given as those with a sign, for libraries that have no others. Default 0. */
+  int32_t with_sign SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
+} synfire_to_dlpack_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_TO_DLPACK_DESC_INIT \
+  { (uint32_t)sizeof(synfire_to_dlpack_desc), 0, NULL, 0, 0u }
+
+/**
+ * Gives the memory of a buffer to another library as a tensor, without a copy, by the structures of DLPack
+ * (https://dmlc.github.io/dlpack). The memory stays valid until the tensor's deleter is called, also if the buffer is
+ * destroyed before; the deleter may be called on any thread.
+ *
+ * The tensor has the buffer's shape, or is a plain array without one; packed spikes are words. What the other library writes
+ * is reported by synfire_buffer_mark_written(). A buffer that is only read is marked read-only, which a `DLManagedTensor`
+ * cannot say (SYN-BUFFER-READ-ONLY).
+ *
+ * @param buffer      A buffer; not a transient one.
+ * @param desc        What the tensor is like; null means all defaults.
+ * @param[out] tensor Receives the `DLManagedTensorVersioned *` or `DLManagedTensor *`, or null on failure. Its deleter must be
+ *                    called once.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CAPTURING.
+ * @blocks no. @allocates host memory. @enqueues on a GPU, a wait for the context's own stream on `stream`, unless either is
+ * capturing. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_buffer_to_dlpack(synfire_buffer buffer,
+                                                                 const synfire_to_dlpack_desc *desc SYNFIRE_NULLABLE,
+                                                                 void **tensor) SYNFIRE_NOEXCEPT;
+
 /** @} */
 /** @addtogroup layer
  * @{ */
@@ -715,7 +1023,39 @@ enum {
   /** Leaky integrator: LIF's H without spikes and without reset, \f$V[t] = H[t]\f$; the readout of a network. V begins
    *  at 0. Parameters `tau`, `v_rest`. Such a layer has no surrogate and no rules of reset; passes refuse `spikes` and
    *  `grad_spike_seq`, and a backward reads X again only for gradients of parameters. */
-  SYNFIRE_MODEL_LI = 7
+  SYNFIRE_MODEL_LI = 7,
+  /** LIF, solved exactly for an X that is constant during the step, with a gain:
+   *  \f$H[t] = e^{-1/\tau} V[t-1] + (1 - e^{-1/\tau})(V_{rest} + g X[t])\f$; with undecayed input the last term is
+   *  \f$g X[t]\f$. Parameters `tau`, `v_rest`, `gain`, `v_threshold`, `v_reset`. Since ABI 0.3, as the models below. */
+  SYNFIRE_MODEL_LIF_EXACT = 8,
+  /** ::SYNFIRE_MODEL_LIF_EXACT without spikes, as ::SYNFIRE_MODEL_LI. Parameters `tau`, `v_rest`, `gain`. */
+  SYNFIRE_MODEL_LI_EXACT = 9,
+  /** Current-based LIF: X drives a current I, the second variable (`"current"`, also `"w"`), and I drives V:
+   *  \f$I[t] = I[t-1] + (g_{in} X[t] - I[t-1])/\tau_{syn}\f$,
+   *  \f$H[t] = V[t-1] + (g \tilde{I} - (V[t-1] - V_{rest}))/\tau\f$ with
+   *  \f$\tilde{I} = (1 - c) I[t-1] + c I[t]\f$: c = 1, the default, updates the current before the membrane, 0 after it.
+   *  With undecayed input \f$g_{in} X\f$ is not divided by \f$\tau_{syn}\f$, and \f$g \tilde{I}\f$ not by \f$\tau\f$. A
+   *  spike does not change I. Parameters `tau`, `tau_syn` (both at least 1), `v_rest`, `gain`, `input_gain`,
+   *  `current_first` (c, from 0 to 1), `v_threshold`, `v_reset`. */
+  SYNFIRE_MODEL_CUBA_LIF = 10,
+  /** ::SYNFIRE_MODEL_CUBA_LIF without spikes and without reset, \f$V[t] = H[t]\f$. As ::SYNFIRE_MODEL_LI, but a backward
+   *  reads X again. Parameters as of ::SYNFIRE_MODEL_CUBA_LIF without the last two. */
+  SYNFIRE_MODEL_CUBA_LI = 11,
+  /** LIF with an adaptive threshold: LIF's H, which fires at \f$\theta[t] = V_{threshold} + \beta_a\, a[t-1]\f$ with
+   *  \f$a[t] = \rho\, a[t-1] + (1 - \rho) S[t]\f$; a soft reset subtracts \f$\theta[t]\f$. The second variable is
+   *  `"a"`, also `"w"`; it begins at 0. Parameters `tau`, `v_rest`, `rho` (0 to 1), `beta_a`, `v_threshold`,
+   *  `v_reset`. Since ABI 0.3. */
+  SYNFIRE_MODEL_ALIF = 12,
+  /** ::SYNFIRE_MODEL_CUBA_LIF, solved exactly during the step, with X as a jump of I: \f$I[t] = \alpha I[t-1] + g_{in}
+   *  (1 - \alpha) X[t]\f$, \f$H[t] = \beta V[t-1] + (1 - \beta) V_{rest} + g \kappa \tilde{I}\f$ with
+   *  \f$\alpha = e^{-1/\tau_{syn}}\f$, \f$\beta = e^{-1/\tau}\f$,
+   *  \f$\kappa = \frac{1}{\tau} \int_0^1 e^{-(1-s)/\tau} e^{-s/\tau_{syn}} ds\f$. With undecayed input there is neither
+   *  the \f$1 - \alpha\f$ nor the \f$1/\tau\f$ before the integral. Time constants need only be greater than 0. */
+  SYNFIRE_MODEL_CUBA_LIF_EXACT = 13,
+  /** ::SYNFIRE_MODEL_CUBA_LIF_EXACT without spikes, as ::SYNFIRE_MODEL_CUBA_LI. */
+  SYNFIRE_MODEL_CUBA_LI_EXACT = 14,
+  /** Integrator: ::SYNFIRE_MODEL_LI without a leak, \f$H[t] = V[t-1] + g X[t]\f$. Parameter `gain`. */
+  SYNFIRE_MODEL_INTEGRATOR = 15
 };
 
 /** Surrogate derivatives of the spike: synfire_layer_desc::surrogate. */
@@ -754,7 +1094,10 @@ enum {
   /** \f$g'(x) = \frac{4}{T} \sum_{i=1}^{n-1} \cos((2i-1) 2\pi x/T)\f$, `n` = 2, T = `T_period` = 8. */
   SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES = 15,
   /** \f$g'(x) = \alpha\f$ for \f$|x| < 1/(2\alpha)\f$, else 0; `alpha` = 1. */
-  SYNFIRE_SURROGATE_RECT = 16
+  SYNFIRE_SURROGATE_RECT = 16,
+  /** \f$g'(x) = (1 + h)\, N(x; 0, \sigma) - h\, N(x; \sigma, s\sigma) - h\, N(x; -\sigma, s\sigma)\f$ with the normal
+   *  density \f$N(x; \mu, \sigma)\f$; `sigma` = 0.5, `h` = 0.15, `s` = 6. Since ABI 0.3. */
+  SYNFIRE_SURROGATE_MULTI_GAUSSIAN = 17
 };
 
 /**
@@ -1024,7 +1367,11 @@ enum {
   /** \f$V = V_{reset}\f$ after a spike, else \f$V = H\f$. */
   SYNFIRE_RESET_HARD = 0,
   /** \f$V = H - V_{threshold}\f$ after a spike, else \f$V = H\f$. */
-  SYNFIRE_RESET_SOFT = 1
+  SYNFIRE_RESET_SOFT = 1,
+  /** \f$V = H\f$ after every step; the step after a spike takes the threshold off after its leak: with the model's
+   *  \f$H = f(V, X)\f$, \f$H[t+1] = f(V[t], X[t+1]) - V_{threshold} S[t]\f$. The last spike is state: the variable
+   *  `"countdown"` (synfire_layer_desc::refractory_steps). Since ABI 0.3. */
+  SYNFIRE_RESET_SOFT_DELAYED = 2
 };
 
 /** Contents of the tape that a forward keeps for its backwards: synfire_forward_desc::tape. Each recorded forward has a
@@ -1066,16 +1413,26 @@ typedef struct synfire_layer_desc {
   int32_t surrogate SYNFIRE_ONE_OF(SYNFIRE_SURROGATE);
   /** 1: the gradient does not flow through the spike inside the reset. Default 0: it does; LI takes only 0. */
   int32_t detach_reset SYNFIRE_FLAG;
-  /** LIF, PLIF and LI only. 1: X is added without division by tau. Default 0: X is divided by tau. */
+  /** 1: models that divide X by a time constant (LIF, PLIF, LI, those with a current or solved exactly) add it without
+   *  this division. Default 0: they divide it. Other models take only 0. */
   int32_t undecayed_input SYNFIRE_FLAG;
   /** CUDA threads per block of the layer's kernels, for measurements: 32, 64, 96 or 128; a backward uses at most 64.
    *  Default 0: the number that measured best. Does not change results. Ignored on the host. */
   uint32_t threads_per_block;
+  /** 1: a neuron fires above its threshold, \f$H > V_{threshold}\f$. Default 0: at it too, \f$H \ge V_{threshold}\f$; LI
+   *  takes only 0. Since ABI 0.3. */
+  int32_t strict_threshold SYNFIRE_FLAG;
+  /** Steps after a spike in which a neuron is refractory: V stays as the reset left it and ignores X, and nothing fires;
+   *  further variables of the model go on. Then \f$\partial H/\partial X = 0\f$, \f$\partial H/\partial V = 1\f$ and the
+   *  surrogate derivative is 0. 0 to 1,000,000. Default 0: none; LI takes only 0. A layer with refractory steps or the
+   *  delayed reset has one state variable more, the last, `"countdown"`: `refractory_steps` + 1 after a step with a
+   *  spike, and one less after each further step, down to 0. Its gradient is that of the last spike. Since ABI 0.3. */
+  int32_t refractory_steps;
 } synfire_layer_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_LAYER_DESC_INIT \
-  { (uint32_t)sizeof(synfire_layer_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u }
+  { (uint32_t)sizeof(synfire_layer_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0 }
 
 /** Bytes that a layer needs on its device, known before anything is allocated. Sizes of a tape are per tape: every
  *  recorded forward with a tape has one until its graph is destroyed, and the layer's eager forwards share one. */
@@ -1084,18 +1441,18 @@ typedef struct synfire_layer_memory {
   uint32_t struct_size;
   /** Steps between two checkpoints of V on the tape. */
   uint32_t checkpoint_interval;
-  /** State V `[B, N]` (and W), each rounded up to 256 bytes. */
+  /** State V `[B, N]` (and W, and the countdown of a delayed reset or refractory steps), each rounded up to 256 bytes. */
   uint64_t state_bytes;
   /** Parameters, one number each, and the constants derived from them. */
   uint64_t parameter_bytes;
-  /** Constants per neuron; added once, with the first parameter that becomes one number per neuron. */
+  /** Constants per neuron; added once, with the first parameter that becomes one number per channel or neuron. */
   uint64_t per_neuron_parameter_bytes;
   /** One tape: V (and W) as `[ceil(T/checkpoint_interval), B, N]`. Not needed for inference. */
   uint64_t tape_bytes;
   /** Sums over steps of the gradients of parameters: allocated with the first eager backward that computes one. Recorded
    *  backwards have theirs in the memory of their graph, which they share with other temporary arrays. */
   uint64_t gradient_bytes;
-  /** Added once, when gradients of parameters are computed and parameters are one number per neuron. */
+  /** Added once, when gradients of parameters are computed and parameters are one number per channel or neuron. */
   uint64_t per_neuron_gradient_bytes;
   /** H of ::SYNFIRE_TAPE_STORE; added to the tape of such a forward, unless H is written over X. */
   uint64_t stored_tape_bytes;
@@ -1104,8 +1461,8 @@ typedef struct synfire_layer_memory {
   uint64_t narrow_tape_bytes;
   /** Spikes beside the H of ::SYNFIRE_TAPE_STORE_NARROW; added to the tape of such a forward. 0 in f32 and f64. */
   uint64_t narrow_tape_spike_bytes;
-  /** Values in f64; added with each parameter that becomes one number per neuron. Each change of the parameter that is
-   *  in flight takes the same amount of page-locked host memory, at most eight times in all. */
+  /** Values in f64; added with each parameter that becomes one number per channel or neuron. Each change of the parameter
+   *  that is in flight takes the same amount of page-locked host memory, at most eight times in all. */
   uint64_t per_neuron_value_bytes;
   /** X of a synapse; added to the tape of a forward with a synapse and ::SYNFIRE_TAPE_RECOMPUTE. 0 in LI. */
   uint64_t synapse_tape_bytes;
@@ -1121,7 +1478,7 @@ typedef struct synfire_parameter_info {
   uint32_t struct_size;
   /** 1 if the minimum itself is not allowed: `minimum < value <= maximum`. */
   int32_t open_range SYNFIRE_FLAG;
-  /** Number of values held now: 1 or N. */
+  /** Number of values held now: 1, C or N, as in synfire_layer_set_parameter(). */
   uint64_t length;
   /** The value in a new layer. */
   double default_value;
@@ -1225,10 +1582,12 @@ typedef struct synfire_parameter_gradient {
    *  PLIF) selects the gradient with respect to that quantity. */
   const char *name;
   /** dL/dp, replaced or added to (synfire_backward_desc::add_parameter_gradients): a buffer of f32 (f64 in an f64
-   *  layer) with one element, the sum over all neurons, batch rows and steps, or with N elements, the sum over batch
-   *  rows and steps for each neuron. In f32, the sums over the steps are rounded to f32 and added as integers, on a
-   *  grid of 32 bits for their largest; in f64 they are added in a fixed order. Both give the same bits everywhere. */
-  synfire_buffer gradient SYNFIRE_UPDATED("[1] or [N]");
+   *  layer) with one element, the sum over all neurons, batch rows and steps, with N elements, the sum over batch rows
+   *  and steps for each neuron, or, since ABI 0.3, with C elements, a divisor of N: the sum for each channel, of which
+   *  neuron i is in channel i mod C. In f32, the sums over the steps are rounded to f32 and added as integers, on a grid
+   *  of 32 bits for the largest of each element; in f64 they are added in a fixed order. Both give the same bits
+   *  everywhere. */
+  synfire_buffer gradient SYNFIRE_UPDATED("[1], [C] or [N]");
 } synfire_parameter_gradient;
 
 /** One backward pass through time, for one forward with a tape. A null input gradient counts as zero. Types are those
@@ -1372,7 +1731,20 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_desc(synfire_layer lay
     SYNFIRE_NOEXCEPT;
 
 /**
- * Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).
+ * Reports the memory that a layer holds: state, parameters, and the tape and sums of its passes that ran now. Those of
+ * recorded passes belong to their graph.
+ *
+ * @param layer      A layer.
+ * @param[in,out] use In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_memory_use(synfire_layer layer, synfire_memory_use *use)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Sets a parameter: one number for the whole layer, one per neuron (shared across the batch) or, since ABI 0.3, one per
+ * channel: of C values, neuron i has value i mod C, as in maps `[H, W, C]`.
  *
  * The change takes effect with the next launch or eager call; replays already launched are not affected. Graphs need
  * not be recorded again. The tape of an earlier forward becomes stale. All values are checked before any is stored.
@@ -1381,12 +1753,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_desc(synfire_layer lay
  * @param name   The parameter's name, e.g. `"tau"`; parameters of the surrogate have names such as `"alpha"`.
  * @param values `count` finite values inside the parameter's range (synfire_layer_get_parameter_info()); `tau` is in
  *               steps, potentials are in the units of the threshold.
- * @param count  1, or N.
+ * @param count  1, N, or another number C that divides N.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT,
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
- * @blocks no, with two exceptions. The first per-neuron values of a parameter, which allocate, wait until earlier work
+ * @blocks no, with two exceptions. The first per-neuron or per-channel values of a parameter, which allocate, wait until earlier work
  * on the context's own stream is done. While eight changes of a parameter are in flight, another one waits until the
- * first has reached the device. @allocates host memory; with the first per-neuron values of a parameter, also device
+ * first has reached the device. @allocates host memory; with those first values, also device
  * and page-locked memory; later, page-locked memory whenever more changes of a parameter are in flight than ever
  * before. @enqueues no. @capture legal (it does not become part of a capture). @threads any; not while another thread
  * launches a graph with this layer. @since ABI 0.1
@@ -1402,8 +1774,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_set_parameter(synfire_laye
  *
  * @param layer       A layer.
  * @param name        The parameter's name.
- * @param[out] values Receives `count` values; a single number is repeated.
- * @param count       1 (only if the parameter is a single number), or N.
+ * @param[out] values Receives `count` values; with `count` N, a number that several neurons share is repeated.
+ * @param count       How many the parameter holds (synfire_parameter_info::length), or N.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
  * @blocks no; once a graph that updates the parameter has been launched, until every earlier replay with this layer is
@@ -1421,7 +1793,7 @@ typedef struct synfire_parameter_values {
   const char *name;
   /** `count` values. */
   const double *values;
-  /** 1, or N. */
+  /** 1, C or N. */
   uint64_t count;
 } synfire_parameter_values;
 
@@ -1590,7 +1962,7 @@ typedef struct synfire_gradient_pointer {
   const char *name;
   /** dL/dp, `length` elements of f32 (f64 in an f64 layer), written as in ::synfire_parameter_gradient. */
   void *gradient;
-  /** 1, the sum over all neurons, or N, one sum for each neuron. */
+  /** 1, the sum over all neurons, C, one sum for each channel, or N, one for each neuron. */
   uint64_t length;
 } synfire_gradient_pointer;
 
@@ -3819,8 +4191,8 @@ typedef struct synfire_update_parameter_desc {
   /** A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a second name (`tau`
    *  of PLIF), the step is taken in that quantity. */
   const char *name;
-  /** dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron. */
-  synfire_buffer gradient SYNFIRE_READ("[1] or [N]");
+  /** dL/dp, read: f32 (f64 in an f64 layer), with as many elements as the parameter has values. */
+  synfire_buffer gradient SYNFIRE_READ("[1], [C] or [N]");
   /** Finite. The operation's value `"learning_rate"`. */
   double learning_rate SYNFIRE_REQUIRED;
   /** The smallest value that the parameter may take, in addition to its own range. Since ABI 0.3, minus infinity is none,
@@ -4330,8 +4702,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_group_mean_backward
  *
  * Operations after this one see the new value. Tapes of forwards before it become stale, and a backward of such a
  * forward cannot be recorded after it. A value that the host sets takes effect between two replays: after the updates
- * of replays launched before, and ahead of replays launched later. As long as such a graph exists, the parameter cannot
- * change between one number and one number per neuron.
+ * of replays launched before, and ahead of replays launched later. As long as such a graph exists, the number of
+ * values that the parameter has cannot change.
  *
  * @param graph A graph that is not instantiated.
  * @param layer A layer of the same context.
@@ -4650,6 +5022,18 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_statistics(synfire_gra
     SYNFIRE_NOEXCEPT;
 
 /**
+ * Reports the memory that a graph holds: operations, slots, tapes, values and its arena. Buffers and layers that it uses
+ * count where they were created.
+ *
+ * @param graph      A graph.
+ * @param[in,out] use In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_get_memory_use(synfire_graph graph, synfire_memory_use *use)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Resets the statistics of synfire_graph_get_statistics(). Replays in flight are counted when they are found to be
  * done.
  *
@@ -4866,6 +5250,47 @@ typedef struct synfire_conv2d_desc {
         0.0f, 0, 0.0, 0u, NULL, 0u                                                                                 \
   }
 
+/** How to create a population code. Zero means the default in every field except `struct_size`, `channels` and `n_cells`.
+ *
+ * Each input x[i] has P cells with a place mu and a width sigma of their own, and drives cell p by how near it is:
+ * y[i * P + p] = exp(-(x[i] - mu[i, p])^2 / (2 * sigma[i, p]^2)), a number from 0 to 1. Neurons make spikes of it, or
+ * synfire_encode_bernoulli() takes it as rates. The encoder of Tang et al., "Deep reinforcement learning with
+ * population-coded spiking neural network for continuous control" (CoRL 2020), is this code before IF neurons with a soft
+ * reset.
+ *
+ * Inputs are values. Rows are maps `[H, W, C]` with the channels fastest, K = H * W * C inputs; outputs are maps `[H, W,
+ * C * P]`. The arrays `"mu"` and `"sigma"` are `[K, P]`. It takes neither a mask nor dropout. @since ABI 0.3 */
+typedef struct synfire_population_desc {
+  /** `sizeof(synfire_population_desc)`. */
+  uint32_t struct_size;
+  /** Type of mu, sigma, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** Channels C, at least 1: the number of inputs if they have no map. */
+  int64_t channels SYNFIRE_REQUIRED;
+  /** Cells P of each input, at least 1. */
+  int64_t n_cells SYNFIRE_REQUIRED;
+  /** Height H of the map. Default: 1. */
+  int64_t height;
+  /** Width W of the map. Default: 1. */
+  int64_t width;
+  /** The mu of the first cell of each input at the start. Finite in its type. Default, if `upper` is 0 too: -3. */
+  double lower;
+  /** The mu of the last cell, above `lower`; those between are at equal distances, and a single cell is in the middle.
+   *  Default, if `lower` is 0 too: 3. */
+  double upper;
+  /** The sigma of all cells at the start, above 0. Default: the distance between the mu of neighbouring cells, or
+   *  `upper` - `lower` of a single one. */
+  double sigma;
+  /** 1: without gradients of mu and sigma. Default 0: with. */
+  int32_t frozen SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
+} synfire_population_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_POPULATION_DESC_INIT \
+  { (uint32_t)sizeof(synfire_population_desc), 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0u }
+
 /** Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory(). */
 typedef struct synfire_synapse_memory {
   /** `sizeof(synfire_synapse_memory)`; set before the call. */
@@ -4921,8 +5346,8 @@ typedef struct synfire_synapse_info {
   int32_t takes_dropout SYNFIRE_FLAG;
   /** The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default. */
   int32_t gradient_bits;
-  /** The kind: `"dense"`, `"one_to_one"`, `"conv2d"` or `"normalization"`. A constant string that lives as long as the
-   *  library. */
+  /** The kind: `"dense"`, `"one_to_one"`, `"conv2d"`, `"population"` or `"normalization"`. A constant string that lives as
+   *  long as the library. */
   const char *kind;
   /** The bits of its weights on their grid, 8, 16 or 24; 0 if they have none. */
   int32_t weight_bits;
@@ -5060,7 +5485,8 @@ typedef struct synfire_synapse_backward_desc {
   int64_t batch;
   /** dL/dy, read: f32 (f64 in an f64 synapse). */
   synfire_buffer grad_output SYNFIRE_READ("[T, B, N]");
-  /** The input of the forward, read, for the gradients of weights and bias. Null: these are not computed. */
+  /** The input of the forward, read, for the gradients of weights and bias. Null: these are not computed. A population
+   *  code needs it for `grad_input` too, also if it is frozen. */
   synfire_buffer input SYNFIRE_READ("spikes [T, B, K]") SYNFIRE_NULLABLE;
   /** dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two is needed. */
   synfire_buffer grad_input SYNFIRE_UPDATED("[T, B, K]") SYNFIRE_NULLABLE;
@@ -5178,6 +5604,47 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_one_to_one(
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create_one_to_one(synfire_context context,
                                                                           const synfire_one_to_one_desc *desc,
+                                                                          synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes how much memory a population code would take, before anything is allocated.
+ *
+ * @param desc           The population code.
+ * @param[in,out] memory In: `struct_size`. Out: everything else.
+ * @return As synfire_synapse_query_memory().
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_population(const synfire_population_desc *desc,
+                                                                                synfire_synapse_memory *memory)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Creates a population code, a synapse whose arrays are the places and widths of its cells.
+ *
+ * In the type of the synapse, each operation rounded once, for input i and its cell p, output n = i * P + p:
+ *
+ *     z = (x[i] - mu[i, p]) / sigma[i, p]        y[n] = exp(-0.5 * (z * z))
+ *     h = y[n] * z / sigma[i, p]                 w = h * z
+ *
+ * exp is the library's own, the same bits on every machine. dy/dmu = h, dy/dsigma = w and dy/dx = -h. The sign of sigma
+ * makes no difference to y. With a sigma of 0, y is +0, or NaN where x = mu; nothing keeps a training from it. An x that is
+ * infinite has y = +0 and gradients that are NaN.
+ *
+ * dL/dx[i] is the sum of -dL/dy[n] * h over the cells of i, from +0, the first cell first, in f64, rounded once.
+ * dL/dmu and dL/dsigma are sums of dL/dy[n] * h and dL/dy[n] * w over the steps and the active rows. For each row and
+ * cell, the steps are added in f64, from the last one back, and the sum is rounded to the type of the synapse. In f32
+ * these are added over the rows as integers on a grid of 32 bits for the largest magnitude of the cell, and a cell with
+ * one that is not finite has NaN; in f64, in the order of the rows.
+ *
+ * @param context      The context it belongs to.
+ * @param desc         What to create.
+ * @param[out] synapse Receives the handle, or null on failure.
+ * @return As synfire_synapse_create().
+ * @blocks yes. @allocates yes. @enqueues copies, and waits for them. @capture legal (they do not become part of a
+ * capture). @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create_population(synfire_context context,
+                                                                          const synfire_population_desc *desc,
                                                                           synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
 
 /**
@@ -5454,6 +5921,22 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_dropout(synfire_gra
 /** Takes steps against gradients: its members are arrays of synapses, and parameters of layers. */
 typedef struct synfire_optimizer_s *synfire_optimizer;
 
+/** Schedules of the learning rate: synfire_optimizer_step_desc::schedule. A step multiplies its learning rate by a factor
+ *  that depends on t, the number of steps taken before: the first step has t = 0, and what is left out counts no step.
+ *  With W = `warmup_steps`, the factor of the first W steps is (t + 1) / W, with every schedule. Then, with s = t - W,
+ *  N = `schedule_steps` and e = `schedule_factor`, it is as below; all of it in f64, in this order of operations, by the
+ *  same code on the host and on GPUs. Since ABI 0.3. */
+enum {
+  /** The factor is 1. */
+  SYNFIRE_SCHEDULE_CONSTANT = 0,
+  /** Half a wave of a cosine, from 1 at s = 0 to e at s = N: fma(1 - e, a * a, e), where a is the sine of
+   *  pi * (0.5 * (1 - s / N)). From s = N on the factor is e. */
+  SYNFIRE_SCHEDULE_COSINE = 1,
+  /** A factor e every N steps: e^k, where k is the integer part of s / N, as a product of the powers e^1, e^2, e^4, ...
+   *  that k has as binary digits, the smallest first. */
+  SYNFIRE_SCHEDULE_STEP = 2
+};
+
 /** Kinds of optimisers: synfire_optimizer_desc::kind. The formulas are those of PyTorch, element by element. */
 enum {
   /** Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With
@@ -5476,8 +5959,10 @@ typedef struct synfire_optimizer_desc {
   int32_t kind SYNFIRE_ONE_OF(SYNFIRE_OPTIMIZER_KIND);
   /** 1: Nesterov's momentum; `momentum` must be positive. Default 0: without. Ignored by Adam. */
   int32_t nesterov SYNFIRE_FLAG;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** How many batches each step is taken for, n: every step operation adds the gradients of its batch to their mean, and
+   *  every n-th takes the step (synfire_graph_record_optimizer_step()). With more than 1, the mean takes as much memory as
+   *  the gradients. At most 2^20. Default: 1. Since ABI 0.3; before, it had to be 0. */
+  uint32_t batches_per_step;
   /** Positive and finite. Default: 1e-3. */
   double learning_rate;
   /** Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_KIND_ADAMW. */
@@ -5503,19 +5988,28 @@ typedef struct synfire_optimizer_desc {
 typedef struct synfire_optimizer_step_desc {
   /** `sizeof(synfire_optimizer_step_desc)`. */
   uint32_t struct_size;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** One of `SYNFIRE_SCHEDULE_*`. Default: ::SYNFIRE_SCHEDULE_CONSTANT. The operation's value `"schedule"`. Since ABI 0.3;
+   *  before, it had to be 0. */
+  int32_t schedule SYNFIRE_ONE_OF(SYNFIRE_SCHEDULE);
   /** Positive and finite. Default: that of the optimiser. The operation's value `"learning_rate"`. */
   double learning_rate;
   /** Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`. */
   double weight_decay;
   /** Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`. */
   double clip_norm;
+  /** Steps of the linear warm-up, 0 to 2^53. Default: 0. The operation's value `"warmup_steps"`. Since ABI 0.3. */
+  int64_t warmup_steps;
+  /** The steps N of the schedule, 1 to 2^53; needed unless the schedule is constant. Default: 0. The operation's value
+   *  `"schedule_steps"`. Since ABI 0.3. */
+  int64_t schedule_steps;
+  /** The factor e of the schedule, 0 to 1. 0: 0 of a cosine, 0.1 of ::SYNFIRE_SCHEDULE_STEP. The operation's value
+   *  `"schedule_factor"`. Since ABI 0.3. */
+  double schedule_factor;
 } synfire_optimizer_step_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_OPTIMIZER_STEP_DESC_INIT \
-  { (uint32_t)sizeof(synfire_optimizer_step_desc), 0u, 0.0, 0.0, 0.0 }
+  { (uint32_t)sizeof(synfire_optimizer_step_desc), 0, 0.0, 0.0, 0.0, 0, 0, 0.0 }
 
 /** Memory of an optimiser, in bytes of device memory: synfire_optimizer_query_memory(). */
 typedef struct synfire_optimizer_memory {
@@ -5523,7 +6017,8 @@ typedef struct synfire_optimizer_memory {
   uint32_t struct_size;
   /** Always 0. */
   uint32_t reserved;
-  /** Momentum, or the two moments of Adam, of all members so far. */
+  /** Momentum, or the two moments of Adam, of all members so far; with synfire_optimizer_desc::batches_per_step above 1,
+   *  also their mean gradients. */
   uint64_t moment_bytes;
   /** The counters, a list of the members, and 8 bytes for every 1,024 elements. */
   uint64_t state_bytes;
@@ -5619,13 +6114,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_bias(synfire_optim
  * The gradient, the moments and the direction of a step are in the layer's arithmetic, but the parameter and its step
  * are f64: p = clamp(p - rate * u), where u is the direction, or for Adam (m / (...)) / (1 - beta1^t); decoupled decay
  * adds decay * p to it. The clamp and the derived constants are those of synfire_graph_record_update_parameter(). As
- * long as the optimiser exists, the parameter cannot change between one number and one number per neuron.
+ * long as the optimiser exists, the number of values that the parameter has cannot change.
  *
  * @param optimizer            An optimiser.
  * @param layer                A layer of the same context.
  * @param name                 As synfire_update_parameter_desc::name.
- * @param gradient             dL/dp, read in each step: f32 (f64 in an f64 layer), one element, or N if the parameter
- *                             is one number per neuron; on a CUDA context a device or pinned buffer.
+ * @param gradient             dL/dp, read in each step: f32 (f64 in an f64 layer), with as many elements as the
+ *                             parameter has values; on a CUDA context a device or pinned buffer.
  * @param learning_rate_factor As in synfire_optimizer_add_array().
  * @param weight_decay_factor  As in synfire_optimizer_add_array(); 0 unless there is a reason.
  * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
@@ -5643,6 +6138,29 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_add_parameter(
     double upper SYNFIRE_OPTIONAL_NAN) SYNFIRE_NOEXCEPT;
 
 /**
+ * Changes the factors of a member, or freezes it, from the next step on.
+ *
+ * A frozen member takes no part in steps: it keeps its values and moments, and its gradient, which is still computed,
+ * counts neither in the norm of all gradients nor as one that is not finite. A factor of 0 alone keeps the values; moments
+ * and norm go on.
+ *
+ * @param optimizer            An optimiser.
+ * @param member               The number of the member.
+ * @param learning_rate_factor As in synfire_optimizer_add_array().
+ * @param weight_decay_factor  As in synfire_optimizer_add_array().
+ * @param frozen               1: the member is frozen. 0: it is not, as at first.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (nothing is changed),
+ *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
+ * @blocks until replays that use the optimiser and were launched before are done. @allocates no. @enqueues a copy on the
+ * context's own stream. @capture legal (it does not become part of a capture). @threads one at a time per optimiser, and
+ * while no other thread launches a graph with it. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_set_factors(synfire_optimizer optimizer, int32_t member,
+                                                                      double learning_rate_factor,
+                                                                      double weight_decay_factor,
+                                                                      int32_t frozen SYNFIRE_FLAG) SYNFIRE_NOEXCEPT;
+
+/**
  * Says how much memory an optimiser takes with the members that it has.
  *
  * @param optimizer      An optimiser.
@@ -5658,9 +6176,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_query_memory(synfire_o
  * Reads a number or an array of an optimiser, after every replay that uses it and was launched before.
  *
  * The optimiser itself has `"step_count"` and `"skipped"` (u64: steps taken, and steps left out because a gradient was
- * not finite or too large), `"beta1_power"` and `"beta2_power"` (f64: beta^t, as products), and `"gradient_norm"` (f64: of the last
- * step, before clipping). A member has `"momentum"`, or `"moment1"` and `"moment2"` of Adam, in the type of its
- * gradient.
+ * not finite or too large), `"accumulated_batches"` (u64: batches since the last step, below
+ * synfire_optimizer_desc::batches_per_step), `"beta1_power"` and `"beta2_power"` (f64: beta^t, as products), and
+ * `"gradient_norm"` and `"learning_rate"` (f64: of the last step, before clipping, and with the factor of the schedule). A
+ * member has `"momentum"`, or `"moment1"` and `"moment2"` of Adam, and with more than one batch for each step
+ * `"accumulated"`, the part of the mean gradient that those batches have given, in the type of its gradient.
  *
  * @param optimizer   An optimiser.
  * @param member      The number of the member; -1 for the optimiser itself.
@@ -5683,7 +6203,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_read(synfire_optimizer
  * @param optimizer An optimiser.
  * @param member    The number of the member; -1 for the optimiser itself.
  * @param name      As in synfire_optimizer_read().
- * @param values    Finite, in host memory; `"moment2"` and `"gradient_norm"` at least 0, powers from 0 to 1.
+ * @param values    Finite, in host memory; `"moment2"`, `"gradient_norm"` and `"learning_rate"` at least 0, powers from
+ *                  0 to 1, `"accumulated_batches"` below synfire_optimizer_desc::batches_per_step; `"accumulated"` may have
+ *                  any numbers.
  * @param bytes     Size of `values` in bytes: exactly that of the number or array.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (nothing is changed),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA.
@@ -5716,7 +6238,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer
                                                                synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
 
 /**
- * Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least 0).
+ * Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least 0), and
+ * those of its schedule: `"schedule"`, `"warmup_steps"`, `"schedule_steps"` and `"schedule_factor"`.
  *
  * Weights, moments and directions are in the type of the gradient, f32 or f64, with correctly rounded division and
  * square root. Of the formulas of `SYNFIRE_OPTIMIZER_KIND_*`, g + decay * w, momentum * u + d, d + momentum * u,
@@ -5730,6 +6253,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_optimizer_step(synfire_optimizer
  * are f64), weights, moments and the number of steps stay as they are, and `"skipped"` grows by one: the squares of
  * larger gradients may not be finite, and a step from them would mean nothing. Moments never exceed the largest number
  * of their type. A weight of which the new value would not be finite keeps its old one.
+ *
+ * With n = synfire_optimizer_desc::batches_per_step above 1, the operation first adds the gradients g of a batch to their
+ * mean: a = fma(g, 1 / n, a), from +0 on, element by element, in the type of the gradient, with 1 / n rounded to that type.
+ * In n - 1 of n times that is all, and nothing else changes. The last one takes the step, with a for g. Every batch has
+ * the same share, also one with fewer rows. The results are the same on every machine, but not the bits of one batch with n
+ * times as many rows: the gradients of each batch are rounded on grids of their own. If the gradient of one batch is not
+ * finite, the step of all n is left out.
  *
  * A step of Adam, but for decoupled decay, is at most
  * rate * (1 - beta1) / (1 - beta1^t) * sqrt((1 - beta2^t) / ((1 - beta2) * (1 - beta1^2 / beta2))) long, which follows
@@ -6029,11 +6559,14 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_dropout(synfire_netw
  * Adds a synapse. What it reads follows from the stages before. Its values:
  *
  * - `"bias"`: 1 (default) or 0.
- * - `"frozen"`: 1 if it is not trained. Default: 0.
+ * - `"frozen"`: 1 if it is not trained. Default: 0. What is frozen when the network is built has no gradients and no
+ *   moments, and stays frozen. Later, 1 freezes as synfire_optimizer_set_factors() does, and 0 goes on with the moments
+ *   of before.
  * - `"gradient_bits"`, `"initialization"`, `"gain"`, `"seed"` and, since ABI 0.3, `"weight_bits"`, as in
  *   ::synfire_synapse_desc.
  * - `"learning_rate_factor"` and `"weight_decay_factor"` of the weights, both 1 by default, and
- *   `"bias_learning_rate_factor"` and `"bias_weight_decay_factor"` of the bias, 1 and 0.
+ *   `"bias_learning_rate_factor"` and `"bias_weight_decay_factor"` of the bias, 1 and 0. They can change after the network
+ *   was built, since ABI 0.3.
  *
  * @param network   A network that ends with an input, a dropout or neurons that fire.
  * @param name      The name of the stage.
@@ -6049,12 +6582,16 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_synapse(synfire_netw
  * Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state.
  * Their values:
  *
- * - `"dtype"`, `"reset"`, `"surrogate"`, `"detach_reset"` and `"undecayed_input"`, as in ::synfire_layer_desc.
+ * - `"dtype"`, `"reset"`, `"surrogate"`, `"detach_reset"`, `"undecayed_input"`, `"strict_threshold"` and
+ *   `"refractory_steps"`, as in ::synfire_layer_desc.
  * - `"tape"`: as synfire_forward_desc::tape, of the training; not ::SYNFIRE_TAPE_NONE.
- * - Each parameter by its name, such as `"tau"`: one number for all neurons, which can change between replays.
+ * - Each parameter by its name, such as `"tau"`: one number for all neurons, which can change between replays, unless
+ *   synfire_network_set_scope() makes it several.
  * - `"rate_target"` and `"rate_strength"`: with a strength other than 0 when the network is built, the training draws
  *   the rates of the neurons towards the target, as synfire_rate_loss() does. Both can change between replays.
  * - `"rate_of_layer"`: 1 to draw the mean rate of the layer. Default 0: that of each neuron.
+ * - `"frozen"`: 1 if the parameters of synfire_network_train_parameter() are not trained; as of a synapse. Default: 0. Since
+ *   ABI 0.3.
  *
  * @param network A network that ends with a synapse.
  * @param name    The name of the stage.
@@ -6108,7 +6645,10 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_loss(synfire_network
  * Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters of
  * synfire_network_train_parameter(), pair after pair of synapse and neurons. Its values are the fields of
  * ::synfire_optimizer_desc from `"nesterov"` on, with the same defaults; here, a weight decay of 0 is none.
- * `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays.
+ * `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays. So can those of the schedule, which are
+ * the fields of ::synfire_optimizer_step_desc, since ABI 0.3: `"warmup_steps"`, `"schedule"`, `"schedule_steps"` and
+ * `"schedule_factor"`. A schedule other than the constant one needs `"schedule_steps"`. A cosine has an end:
+ * synfire_network_train() refuses batches that would go beyond it.
  *
  * @param network       A network that ends with a loss.
  * @param name          The name of the stage.
@@ -6124,11 +6664,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_optimizer(
 
 /** A stage that another one reads: ::synfire_stage_desc. Since ABI 0.3. */
 typedef struct synfire_stage_input {
-  /** The name of a stage that was added before. */
+  /** The name of a stage that was added before. With a delay, a synapse, a convolution or a scale may also name neurons
+   *  that are added later. */
   const char *stage;
   /** `"spikes"` or `"v"` of neurons. Null: V for a readout, unless it is of spikes, and else the output. */
   const char *port SYNFIRE_NULLABLE;
-  /** Must be 0. */
+  /** Steps from 0 to 65,535: step t of the stage reads step t - delay. Only spikes of neurons can be read with a delay.
+   *  Default: 0. */
   int64_t delay;
 } synfire_stage_input;
 
@@ -6150,9 +6692,9 @@ typedef struct synfire_stage_desc {
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** `"input"`, `"dropout"`, `"synapse"`, `"conv2d"`, `"scale"`, `"normalization"`, `"pool"`, `"upsample"`, `"pad"`,
-   *  `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`, `"flatten"`, `"neurons"`, `"readout"`, `"loss"` or
-   *  `"optimizer"`. */
+  /** `"input"`, `"dropout"`, `"synapse"`, `"conv2d"`, `"scale"`, `"population"`, `"normalization"`, `"pool"`, `"upsample"`,
+   *  `"pad"`, `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`, `"flatten"`, `"neurons"`, `"readout"`, `"loss"`
+   *  or `"optimizer"`. */
   const char *kind;
   /** The name of the stage. */
   const char *name;
@@ -6180,6 +6722,15 @@ typedef struct synfire_stage_desc {
  * A stage may read any stage before it that it can follow, and several stages may read one. Neurons are read at their
  * spikes, or at their V if the port `"v"` is named.
  *
+ * An edge may have a delay (synfire_stage_input::delay). Neurons that are read with one keep their last spikes, as many
+ * steps as the longest delay: a part of the state, which continues from replay to replay, is 0 after a reset, and is in
+ * files. Rows that are not active in the layer (synfire_layer_set_n_active()) keep theirs. Until the neurons that a stage
+ * names have been added, only sums can read a convolution or a scale that names them. A cycle is recorded step by step,
+ * so that a network with cycles has at most 4,096 steps. Synapses, convolutions, scales, sums, AND, IAND, concatenations,
+ * flattened maps, dropouts and neurons can be in a cycle. What is in no cycle takes all steps at once. The X of recurrent
+ * neurons is a sum in the order of its inputs, the recurrent one last. Gradients go back through the cycle to the first
+ * step of the replay, and not beyond it.
+ *
  * These kinds have no function of their own. `[T, B, N]` is the shape of what they read:
  *
  * - `"sum"` of 2 to 16 stages of one shape, in their order. Spikes and counts give counts, whose bounds add up to at most
@@ -6188,8 +6739,12 @@ typedef struct synfire_stage_desc {
  * - `"concatenate"`: 2 to 16 stages, side by side along features or channels. Spikes stay spikes; beside counts they are
  *   counts; with values among them, all are numbers.
  * - `"scale"`: a one-to-one synapse (::synfire_one_to_one_desc). Values: `"scope"`, `"bias"`, `"frozen"`,
- *   `"gradient_bits"`, `"initial_weight"`, `"weights_of"`, and the factors of the learning rate and the weight decay as of a
- *   synapse.
+ *   `"gradient_bits"`, `"initial_weight"`, `"weights_of"`, and the factors of the learning rate and the weight decay; what
+ *   can change after the network was built is as of a synapse, here and below.
+ * - `"population"`: a population code (::synfire_population_desc), `[T, B, N * n_cells]`, which neurons read as they read a
+ *   synapse. It needs `"n_cells"`, unless it has `"weights_of"`, the name of another one whose mu and sigma it uses. Values:
+ *   `"lower"`, `"upper"`, `"sigma"`, `"frozen"`; the factors of the learning rate and the weight decay as of a synapse, of mu
+ *   (1 and 0) and, with `"sigma_"`, of sigma (1 and 0).
  * - `"group_mean"`: the means of groups of `"group_size"` neighbours, `[T, B, N / group_size]` (::synfire_group_mean_desc).
  * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
  * - `"conv2d"`: a convolution of maps (::synfire_conv2d_desc), which neurons read as they read a synapse. It needs
@@ -6208,7 +6763,8 @@ typedef struct synfire_stage_desc {
  *   evaluation and inference take the running statistics, which files hold. Values: `"momentum"`, `"epsilon"`; `"affine"`
  *   (default 1) 0: gamma is 1 and beta 0, and neither is trained; `"threshold"` (default 1): gamma at the start; `"freeze"`
  *   (default 0) 1: the training takes the running statistics too, and leaves them as they are; the factors of the learning
- *   rate and the weight decay as of a synapse, of gamma (1 and 0) and, with `"bias_"`, of beta (1 and 0). Its synapse
+ *   rate and the weight decay as of a synapse, of gamma (1 and 0) and, with `"bias_"`, of beta (1 and 0); `"frozen"`, as of
+ *   a synapse, of both, which leaves the running statistics to `"freeze"`. Its synapse
  *   (synfire_network_get_synapse()) has the arrays `"weight"` (gamma), `"bias"` (beta), `"running_mean"` and
  *   `"running_variance"`, and no product.
  * - `"upsample"` of maps (::synfire_upsample_desc). Values: `"scale"` (default 2), or `"scale_y"` and `"scale_x"`.
@@ -6267,7 +6823,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_value(synfire_networ
  * @param name       The name of the value.
  * @param[out] value Receives it; untouched on failure.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also for a parameter that is
- *         one number per neuron), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ *         one number per channel or neuron), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal. @threads one at a time per network, else
  * ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
@@ -6280,7 +6836,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_value(synfire_networ
  * @param network              A network that is not built.
  * @param stage                The name of the neurons' stage.
  * @param parameter            As synfire_update_parameter_desc::name.
- * @param per_neuron           1: one number for each neuron. 0: one for all.
+ * @param per_neuron           1: one number for each neuron. 0: one for all, or as synfire_network_set_scope() says.
  * @param learning_rate_factor What the learning rate is multiplied by: 1 unless there is a reason. Finite, at least 0.
  * @param weight_decay_factor  The same for the weight decay: 0 unless there is a reason.
  * @param lower                The smallest value that the parameter may take, in addition to its own range; minus
@@ -6295,6 +6851,27 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_train_parameter(
     synfire_network network, const char *stage, const char *parameter, int32_t per_neuron SYNFIRE_FLAG,
     double learning_rate_factor, double weight_decay_factor, double lower SYNFIRE_OPTIONAL_NAN,
     double upper SYNFIRE_OPTIONAL_NAN) SYNFIRE_NOEXCEPT;
+
+/**
+ * Says how many numbers a parameter of neurons is: one for each neuron, one for each channel of their map, or one for the
+ * layer, as it is at first. All begin with the value of the stage. The optimiser trains as many, if it trains the parameter
+ * (synfire_network_train_parameter(), where a `per_neuron` of 1 says ::SYNFIRE_SCOPE_NEURON too, and one of 0 says nothing;
+ * the last of several calls counts). Files have all of them. The stage's layer gives and takes them one by one
+ * (synfire_network_get_layer(), synfire_layer_set_parameter()).
+ *
+ * @param network   A network that is not built.
+ * @param stage     The name of the neurons' stage.
+ * @param parameter The name of the parameter, or its second name; also one of the surrogate.
+ * @param scope     One of `SYNFIRE_SCOPE_*`. Neurons without a map have as many channels as neurons.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
+ *         (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_BUSY.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_scope(synfire_network network, const char *stage,
+                                                                  const char *parameter,
+                                                                  int32_t scope SYNFIRE_ONE_OF(SYNFIRE_SCOPE))
+    SYNFIRE_NOEXCEPT;
 
 /**
  * Sets the connections of a synapse, as synfire_synapse_desc::mask.
@@ -6471,7 +7048,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_netwo
  * @param network        A built network with an optimiser and training data.
  * @param n_batches      How many batches, also beyond the end of an epoch. 0: those that are left of the epoch.
  * @param[in,out] result In: `struct_size`. Out: everything else.
- * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: as many batches would go
+ *         beyond the end of the optimiser's schedule, even if steps are left out), ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_WRONG_ORDER (not built, no optimiser, no data, or a replay with a part of the network is in
  *         flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK,
  *         ::SYNFIRE_ERROR_BUSY (also: a graph of the network is being launched), ::SYNFIRE_ERROR_OUT_OF_MEMORY (nothing has
@@ -6636,7 +7214,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_netw
                                                                     synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
 
 /**
- * Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse.
+ * Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse. The layer of neurons in a cycle has
+ * one step, and its state is without the last spikes of the neurons, which the network keeps.
  *
  * @param network    A built network.
  * @param stage      The name of a stage of neurons.
@@ -6697,6 +7276,18 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_networ
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char *name,
                                                                    synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
+
+/**
+ * Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it made.
+ * synfire_network_query_memory() says before what it will need.
+ *
+ * @param network    A network.
+ * @param[in,out] use In: `struct_size`. Out: everything else.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_memory_use(synfire_network network, synfire_memory_use *use)
+    SYNFIRE_NOEXCEPT;
 
 /** Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file in every
  *  field except `struct_size`. */
@@ -6829,6 +7420,79 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create_from_file(
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_create_from_memory(
     synfire_context context, const void *data, uint64_t bytes, const synfire_network_file_desc *desc SYNFIRE_NULLABLE,
     synfire_network *network) SYNFIRE_NOEXCEPT;
+
+/** An array of a file for an array of a network: synfire_network_load_arrays(). Since ABI 0.3. */
+typedef struct synfire_array_source {
+  /** The name of the tensor in the file. */
+  const char *theirs;
+  /** The name of the array, as in a file of the network: the name of a stage and `".weights"`, `".bias"`, `".weight"`,
+   *  `".running_mean"`, `".running_variance"`, or `".parameter.NAME"`. Null: `theirs`. */
+  const char *ours SYNFIRE_NULLABLE;
+  /** The order of the elements in the file, a word of synfire_network_load_arrays(). Null: that of the network. */
+  const char *layout SYNFIRE_NULLABLE;
+  /** Out: 1 if it was loaded, 0 if it was left out. */
+  int32_t is_loaded;
+  /** Must be zero. */
+  uint32_t reserved;
+} synfire_array_source;
+
+/**
+ * Loads arrays of any safetensors file by their names, such as weights from another tool, or those of another network of
+ * which this one has a part. All others stay as they are, and so do states and what the optimiser remembers.
+ *
+ * Tensors are of F32, F16, BF16 or F64. Each number becomes the nearest one of the array's type, ties to even; all must be
+ * finite then, and a running variance at least 0. Weights without a connection stay 0. A parameter of neurons is one
+ * number, `[]` or `[1]`, or one for each neuron, `[N]`.
+ *
+ * Layouts of the file:
+ *
+ * - `"oi"`: weights of a synapse, `[N, K]`, as the network has them.
+ * - `"oihw"`: weights of a convolution, `[O, C / groups, kh, kw]`.
+ * - `"iohw"`: weights of a transposed convolution, `[C, O / groups, kh, kw]`.
+ * - `"chw-flatten"`: weights of a synapse that reads a map or a flatten of it, `[N, C * H * W]`, whose inputs are in the
+ *   order channels, height, width.
+ *
+ * Everything is checked before anything changes, and after a failure the network is as it was, unless the device is lost;
+ * without memory, once a call finds some for it.
+ *
+ * @param network         A built network.
+ * @param path            The path of the file, in UTF-8.
+ * @param[in,out] sources Which arrays, each of the network at most once. Out: `is_loaded` of each; untouched on failure.
+ * @param n_sources       How many there are, 1 to 65,536.
+ * @param leave_out       1: a tensor that the file does not have, or has in another shape, is left out. 0: it is refused,
+ *                        with both shapes.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: the file cannot be read or
+ *         is damaged; an array or a layout of this name does not exist, or a layout is not for the array),
+ *         ::SYNFIRE_ERROR_WRONG_ORDER (not built, or a replay with a part of the network is in flight on another stream),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_BUSY (also: a
+ *         graph of the network is being launched).
+ * @blocks until replays launched before are done, and the copies. @allocates yes. @enqueues copies and kernels, and
+ * waits for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_load_arrays(synfire_network network, const char *path,
+                                                                    synfire_array_source *sources,
+                                                                    uint64_t n_sources SYNFIRE_LENGTH_OF(sources),
+                                                                    int32_t leave_out SYNFIRE_FLAG SYNFIRE_OPTIONAL)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Loads arrays of a safetensors file that is in memory; as synfire_network_load_arrays().
+ *
+ * @param network         A built network.
+ * @param data            The file, at any address.
+ * @param bytes           Its size.
+ * @param[in,out] sources As in synfire_network_load_arrays().
+ * @param n_sources       How many there are, 1 to 65,536.
+ * @param leave_out       As in synfire_network_load_arrays().
+ * @return As synfire_network_load_arrays().
+ * @blocks until replays launched before are done, and the copies. @allocates yes. @enqueues copies and kernels, and
+ * waits for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_load_arrays_from_memory(
+    synfire_network network, const void *data, uint64_t bytes, synfire_array_source *sources,
+    uint64_t n_sources SYNFIRE_LENGTH_OF(sources), int32_t leave_out SYNFIRE_FLAG SYNFIRE_OPTIONAL) SYNFIRE_NOEXCEPT;
 
 /** @} */
 /** @cond PLATFORM */

@@ -620,6 +620,103 @@ synfire_context_desc context_desc_with_jobs(JobSystem& jobs, std::int32_t n_thre
   return desc;
 }
 
+// ---- Host memory and messages -----------------------------------------------------------------------------------------
+
+/** @cond DETAIL */
+namespace detail {
+
+template <class Heap>
+void* SYNFIRE_CALL allocate(void* heap, std::uint64_t bytes, std::uint64_t alignment, std::int32_t tag) noexcept {
+  try {
+    return static_cast<Heap*>(heap)->allocate(bytes, alignment, tag);
+  } catch (...) {  // the call fails as one without memory
+    return nullptr;
+  }
+}
+template <class Heap>
+void SYNFIRE_CALL release(void* heap, void* memory, std::uint64_t bytes, std::uint64_t alignment,
+                          std::int32_t tag) noexcept {
+  static_cast<Heap*>(heap)->release(memory, bytes, alignment, tag);
+}
+template <class Log>
+void SYNFIRE_CALL log(void* log, std::int32_t level, const char* text) noexcept {
+  try {
+    (*static_cast<Log*>(log))(level, std::string_view(text));
+  } catch (...) {  // a message is no reason to fail
+  }
+}
+
+}  // namespace detail
+/** @endcond */
+
+/**
+ * Lets a heap of the program's give all host memory to the library, in the whole process: before the first context, or when
+ * everything is destroyed and freed. Calls synfire_memory_set_functions().
+ *
+ * @tparam Heap A class with `void* allocate(std::uint64_t bytes, std::uint64_t alignment, std::int32_t tag)` and
+ *              `void release(void* memory, std::uint64_t bytes, std::uint64_t alignment, std::int32_t tag)`: see
+ *              ::synfire_allocate_callback and ::synfire_release_memory_callback. An exception from `allocate` means that
+ *              there is no memory; one from `release` ends the program.
+ * @param heap  The heap. It must live until another one is set.
+ * @throws error with the rule SYN-MEMORY-IN-USE if the library holds memory.
+ */
+template <class Heap>
+void set_memory(Heap& heap) {
+  auto desc = detail::empty<synfire_memory_desc>();
+  desc.allocate = &detail::allocate<Heap>;
+  desc.release = &detail::release<Heap>;
+  desc.user = &heap;
+  check(synfire_memory_set_functions(&desc));
+}
+
+/**
+ * Lets the C library give host memory to the library, as at first. Calls synfire_memory_set_functions().
+ *
+ * @throws error with the rule SYN-MEMORY-IN-USE if the library holds memory.
+ */
+inline void reset_memory() {
+  check(synfire_memory_set_functions(nullptr));
+}
+
+/**
+ * The memory that the library holds in this process. Calls synfire_memory_get_use().
+ *
+ * @return Bytes by kinds of memory and of objects.
+ * @throws error
+ */
+inline synfire_memory_use memory_use() {
+  auto use = detail::empty<synfire_memory_use>();
+  check(synfire_memory_get_use(&use));
+  return use;
+}
+
+/**
+ * Lets a function of the program's hear the library's messages in this process. Calls synfire_log_set_function().
+ *
+ * @tparam Log  Called as `log(std::int32_t level, std::string_view text)`: see ::synfire_log_callback. What it throws is
+ *              ignored.
+ * @param log   The function. It must live until reset_log(), or until another one is set.
+ * @param level The most detailed level that is heard, one of `SYNFIRE_LOG_*`; 0: all.
+ * @throws error
+ */
+template <class Log>
+void set_log(Log& log, std::int32_t level = 0) {
+  auto desc = detail::empty<synfire_log_desc>();
+  desc.level = level;
+  desc.log = &detail::log<Log>;
+  desc.user = &log;
+  check(synfire_log_set_function(&desc));
+}
+
+/**
+ * Ends what set_log() began; when it returns, the function is not called any more. Calls synfire_log_set_function().
+ *
+ * @throws error
+ */
+inline void reset_log() {
+  check(synfire_log_set_function(nullptr));
+}
+
 /**
  * Describes a buffer that the library allocates.
  *
@@ -1958,8 +2055,8 @@ constexpr synfire_group_mean_backward_desc group_mean_backward_desc(synfire_buff
  *
  * @param name          A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a
  *                      second name (`tau` of PLIF), the step is taken in that quantity.
- * @param gradient      dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per
- *                      neuron. Shape: `[1]` or `[N]`.
+ * @param gradient      dL/dp, read: f32 (f64 in an f64 layer), with as many elements as the parameter has values.
+ *                      Shape: `[1]`, `[C]` or `[N]`.
  * @param learning_rate Finite. The operation's value `"learning_rate"`.
  * @return The descriptor; `bounds`, `lower` and `upper` may be set in it.
  */
@@ -2066,7 +2163,8 @@ constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input
  * @param n_steps       Steps T, at least 1.
  * @param batch         Batch rows B. Default: 1.
  * @param input         The input of the forward, read, for the gradients of weights and bias. Null: these are not
- *                      computed. Shape: `[T, B, K]`, dense or packed.
+ *                      computed. A population code needs it for `grad_input` too, also if it is frozen. Shape:
+ *                      `[T, B, K]`, dense or packed.
  * @param grad_input    dL/dx, written: f32 (f64 in an f64 synapse). Null: it is not computed. At least one of the two
  *                      is needed. Shape: `[T, B, K]`.
  * @param n_active      As synfire_synapse_forward_desc::n_active: other rows count nowhere, and their dL/dx is +0.
@@ -2130,17 +2228,31 @@ constexpr synfire_dropout_desc dropout_desc(synfire_buffer mask, synfire_buffer 
  *
  * A step of an optimiser. Zero means the default in every field except `struct_size`.
  *
- * @param learning_rate Positive and finite. Default: that of the optimiser. The operation's value `"learning_rate"`.
- * @param weight_decay  Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`.
- * @param clip_norm     Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`.
+ * @param learning_rate   Positive and finite. Default: that of the optimiser. The operation's value `"learning_rate"`.
+ * @param weight_decay    Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`.
+ * @param clip_norm       Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`.
+ * @param warmup_steps    Steps of the linear warm-up, 0 to 2^53. Default: 0. The operation's value `"warmup_steps"`.
+ *                        Since ABI 0.3.
+ * @param schedule_steps  The steps N of the schedule, 1 to 2^53; needed unless the schedule is constant. Default: 0.
+ *                        The operation's value `"schedule_steps"`. Since ABI 0.3.
+ * @param schedule_factor The factor e of the schedule, 0 to 1. 0: 0 of a cosine, 0.1 of ::SYNFIRE_SCHEDULE_STEP. The
+ *                        operation's value `"schedule_factor"`. Since ABI 0.3.
+ * @param schedule        One of `SYNFIRE_SCHEDULE_*`. Default: ::SYNFIRE_SCHEDULE_CONSTANT. The operation's value
+ *                        `"schedule"`. Since ABI 0.3; before, it had to be 0.
  * @return The descriptor.
  */
 constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate = 0, double weight_decay = 0,
-                                                          double clip_norm = 0) noexcept {
+                                                          double clip_norm = 0, std::int64_t warmup_steps = 0,
+                                                          std::int64_t schedule_steps = 0, double schedule_factor = 0,
+                                                          std::int32_t schedule = SYNFIRE_SCHEDULE_CONSTANT) noexcept {
   auto desc = detail::empty<synfire_optimizer_step_desc>();
   desc.learning_rate = learning_rate;
   desc.weight_decay = weight_decay;
   desc.clip_norm = clip_norm;
+  desc.warmup_steps = warmup_steps;
+  desc.schedule_steps = schedule_steps;
+  desc.schedule_factor = schedule_factor;
+  desc.schedule = schedule;
   return desc;
 }
 
@@ -2194,21 +2306,25 @@ constexpr synfire_synapse_desc synapse_desc(std::int64_t n_inputs, std::int64_t 
  *
  * How to create an optimiser. Zero means the default in every field except `struct_size`.
  *
- * @param kind          One of `SYNFIRE_OPTIMIZER_KIND_*`. Default: stochastic gradient descent.
- * @param learning_rate Positive and finite. Default: 1e-3.
- * @param weight_decay  Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_KIND_ADAMW.
- * @param momentum      Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.
- * @param beta1         Adam only: at least 0 and below 1. Default: 0.9.
- * @param beta2         Adam only: at least 0 and below 1. Default: 0.999.
- * @param epsilon       Adam only: finite, at least 0. Default: 1e-8.
- * @param clip_norm     All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the
- *                      norm is that of all of them together. Finite, at least 0. Default 0: never.
+ * @param kind             One of `SYNFIRE_OPTIMIZER_KIND_*`. Default: stochastic gradient descent.
+ * @param learning_rate    Positive and finite. Default: 1e-3.
+ * @param weight_decay     Finite, at least 0. Default: 0; 1e-2 of ::SYNFIRE_OPTIMIZER_KIND_ADAMW.
+ * @param momentum         Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.
+ * @param beta1            Adam only: at least 0 and below 1. Default: 0.9.
+ * @param beta2            Adam only: at least 0 and below 1. Default: 0.999.
+ * @param epsilon          Adam only: finite, at least 0. Default: 1e-8.
+ * @param clip_norm        All members' gradients are multiplied by clip_norm / (norm + 1e-6) where that is below 1; the
+ *                         norm is that of all of them together. Finite, at least 0. Default 0: never.
+ * @param batches_per_step How many batches each step is taken for, n: every step operation adds the gradients of its
+ *                         batch to their mean, and every n-th takes the step (synfire_graph_record_optimizer_step()).
+ *                         With more than 1, the mean takes as much memory as the gradients. At most 2^20. Default: 1.
+ *                         Since ABI 0.3; before, it had to be 0.
  * @return The descriptor; `nesterov` may be set in it.
  */
 constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTIMIZER_KIND_SGD,
                                                 double learning_rate = 0, double weight_decay = 0, double momentum = 0,
                                                 double beta1 = 0, double beta2 = 0, double epsilon = 0,
-                                                double clip_norm = 0) noexcept {
+                                                double clip_norm = 0, std::uint32_t batches_per_step = 1) noexcept {
   auto desc = detail::empty<synfire_optimizer_desc>();
   desc.kind = kind;
   desc.learning_rate = learning_rate;
@@ -2218,6 +2334,7 @@ constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTI
   desc.beta2 = beta2;
   desc.epsilon = epsilon;
   desc.clip_norm = clip_norm;
+  desc.batches_per_step = batches_per_step;
   return desc;
 }
 
@@ -2282,6 +2399,41 @@ constexpr synfire_one_to_one_desc one_to_one_desc(std::int64_t channels, std::in
   desc.width = width;
   desc.gradient_bits = gradient_bits;
   desc.initial_weight = initial_weight;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_population_desc.
+ *
+ * How to create a population code. Zero means the default in every field except `struct_size`, `channels` and
+ * `n_cells`.
+ *
+ * @param channels Channels C, at least 1: the number of inputs if they have no map.
+ * @param n_cells  Cells P of each input, at least 1.
+ * @param dtype    Type of mu, sigma, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+ * @param height   Height H of the map. Default: 1.
+ * @param width    Width W of the map. Default: 1.
+ * @param lower    The mu of the first cell of each input at the start. Finite in its type. Default, if `upper` is 0
+ *                 too: -3.
+ * @param upper    The mu of the last cell, above `lower`; those between are at equal distances, and a single cell is in
+ *                 the middle. Default, if `lower` is 0 too: 3.
+ * @param sigma    The sigma of all cells at the start, above 0. Default: the distance between the mu of neighbouring
+ *                 cells, or `upper` - `lower` of a single one.
+ * @return The descriptor; `frozen` may be set in it.
+ */
+constexpr synfire_population_desc population_desc(std::int64_t channels, std::int64_t n_cells,
+                                                  std::int32_t dtype = SYNFIRE_DTYPE_F32, std::int64_t height = 1,
+                                                  std::int64_t width = 1, double lower = 0, double upper = 0,
+                                                  double sigma = 0) noexcept {
+  auto desc = detail::empty<synfire_population_desc>();
+  desc.channels = channels;
+  desc.n_cells = n_cells;
+  desc.dtype = dtype;
+  desc.height = height;
+  desc.width = width;
+  desc.lower = lower;
+  desc.upper = upper;
+  desc.sigma = sigma;
   return desc;
 }
 
@@ -2537,6 +2689,21 @@ class Context : public Owner<synfire_context> {
   }
 
   // ---- generated from synfire.h by bindings/cpp/generate.py: begin context members
+
+  /**
+   * Reports the memory that a context and all objects on it hold.
+   *
+   * Calls synfire_context_get_memory_use().
+   *
+   * @return `use`, as synfire_context_get_memory_use() gives it.
+   * @throws error
+   */
+  synfire_memory_use memory_use() const {
+    auto use = detail::empty<synfire_memory_use>();
+    check(synfire_context_get_memory_use(handle_, &use));
+    return use;
+  }
+
   // ---- generated from synfire.h by bindings/cpp/generate.py: end context members
 };
 
@@ -2646,6 +2813,49 @@ class Buffer : public Owner<synfire_buffer> {
     dtype_ = desc.dtype;
     shape_ = shape_of(desc);
     host_visible_ = desc.data != nullptr;
+  }
+
+  /**
+   * Creates a buffer over the memory of a tensor of another library, without a copy. Calls synfire_buffer_from_dlpack().
+   *
+   * @param context     The context it belongs to.
+   * @param tensor      A `DLManagedTensorVersioned *`, or a `DLManagedTensor *`. The buffer owns it from now on.
+   * @param unversioned True for a `DLManagedTensor *`.
+   * @param stream      The stream on which the owner has made the data ready; null: it is ready.
+   * @param words       What integers of 32 bits are: `SYNFIRE_DTYPE_U32`, `SYNFIRE_DTYPE_BITS` or
+   *                    `SYNFIRE_DTYPE_TIME_BITS`.
+   * @return The buffer.
+   * @throws error; the tensor then still belongs to the caller.
+   */
+  static Buffer from_dlpack(const Context& context, void* tensor, bool unversioned = false,
+                            synfire_stream stream = nullptr, std::int32_t words = SYNFIRE_DTYPE_U32) {
+    auto desc = detail::empty<synfire_from_dlpack_desc>();
+    desc.tensor = tensor;
+    desc.unversioned = unversioned ? 1 : 0;
+    desc.stream = stream;
+    desc.words = words;
+    synfire_buffer made = nullptr;
+    check(synfire_buffer_from_dlpack(context.get(), &desc, &made));
+    return Buffer(made);
+  }
+
+  /**
+   * Gives the memory to another library as a tensor, without a copy. Calls synfire_buffer_to_dlpack().
+   *
+   * @param unversioned True for a `DLManagedTensor *`, for libraries that know no other.
+   * @param stream      The stream on which the other library uses it first; null: nothing waits.
+   * @param with_sign   True if integers of 32 and 64 bits are given as those with a sign.
+   * @return A `DLManagedTensorVersioned *` or `DLManagedTensor *`, whose deleter must be called once. It keeps the memory.
+   * @throws error
+   */
+  void* to_dlpack(bool unversioned = false, synfire_stream stream = nullptr, bool with_sign = false) const {
+    auto desc = detail::empty<synfire_to_dlpack_desc>();
+    desc.unversioned = unversioned ? 1 : 0;
+    desc.stream = stream;
+    desc.with_sign = with_sign ? 1 : 0;
+    void* tensor = nullptr;
+    check(synfire_buffer_to_dlpack(handle_, &desc, &tensor));
+    return tensor;
   }
 
   /**
@@ -3484,6 +3694,21 @@ class Layer : public Owner<synfire_layer> {
   }
 
   /**
+   * Reports the memory that a layer holds: state, parameters, and the tape and sums of its passes that ran now. Those
+   * of recorded passes belong to their graph.
+   *
+   * Calls synfire_layer_get_memory_use().
+   *
+   * @return `use`, as synfire_layer_get_memory_use() gives it.
+   * @throws error
+   */
+  synfire_memory_use memory_use() const {
+    auto use = detail::empty<synfire_memory_use>();
+    check(synfire_layer_get_memory_use(handle_, &use));
+    return use;
+  }
+
+  /**
    * How much memory synfire_layer_run_forward() and synfire_layer_run_backward() need from the caller.
    *
    * Calls synfire_layer_get_run_memory().
@@ -3646,6 +3871,20 @@ class Synapse : public Owner<synfire_synapse> {
   Synapse(const Context& context, const synfire_one_to_one_desc& desc) {
     const synfire_one_to_one_desc sized = detail::sized(desc);
     check(synfire_synapse_create_one_to_one(context, &sized, &handle_));
+  }
+
+  /**
+   * Creates a population code, a synapse whose arrays are the places and widths of its cells.
+   *
+   * Calls synfire_synapse_create_population().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; population_desc() helps.
+   * @throws error
+   */
+  Synapse(const Context& context, const synfire_population_desc& desc) {
+    const synfire_population_desc sized = detail::sized(desc);
+    check(synfire_synapse_create_population(context, &sized, &handle_));
   }
 
   /**
@@ -3883,6 +4122,21 @@ class Optimizer : public Owner<synfire_optimizer> {
   }
 
   /**
+   * Changes the factors of a member, or freezes it, from the next step on.
+   *
+   * Calls synfire_optimizer_set_factors().
+   *
+   * @param member               The number of the member.
+   * @param learning_rate_factor As in synfire_optimizer_add_array().
+   * @param weight_decay_factor  As in synfire_optimizer_add_array().
+   * @param frozen               True: the member is frozen. False: it is not, as at first.
+   * @throws error
+   */
+  void set_factors(std::int32_t member, double learning_rate_factor, double weight_decay_factor, bool frozen) {
+    check(synfire_optimizer_set_factors(handle_, member, learning_rate_factor, weight_decay_factor, frozen ? 1 : 0));
+  }
+
+  /**
    * Says how much memory an optimiser takes with the members that it has.
    *
    * Calls synfire_optimizer_query_memory().
@@ -4020,7 +4274,10 @@ class Network : public Owner<synfire_network> {
    * Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters
    * of synfire_network_train_parameter(), pair after pair of synapse and neurons. Its values are the fields of
    * ::synfire_optimizer_desc from `"nesterov"` on, with the same defaults; here, a weight decay of 0 is none.
-   * `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays.
+   * `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays. So can those of the schedule,
+   * which are the fields of ::synfire_optimizer_step_desc, since ABI 0.3: `"warmup_steps"`, `"schedule"`,
+   * `"schedule_steps"` and `"schedule_factor"`. A schedule other than the constant one needs `"schedule_steps"`. A
+   * cosine has an end: synfire_network_train() refuses batches that would go beyond it.
    *
    * Calls synfire_network_add_optimizer().
    *
@@ -4070,7 +4327,8 @@ class Network : public Owner<synfire_network> {
    *
    * @param stage                The name of the neurons' stage.
    * @param parameter            As synfire_update_parameter_desc::name.
-   * @param per_neuron           True: one number for each neuron. False: one for all.
+   * @param per_neuron           True: one number for each neuron. False: one for all, or as synfire_network_set_scope()
+   *                             says.
    * @param learning_rate_factor What the learning rate is multiplied by: 1 unless there is a reason. Finite, at least
    *                             0.
    * @param weight_decay_factor  The same for the weight decay: 0 unless there is a reason.
@@ -4084,6 +4342,24 @@ class Network : public Owner<synfire_network> {
                        double upper = std::numeric_limits<double>::quiet_NaN()) {
     check(synfire_network_train_parameter(handle_, stage, parameter, per_neuron ? 1 : 0, learning_rate_factor,
                                           weight_decay_factor, lower, upper));
+  }
+
+  /**
+   * Says how many numbers a parameter of neurons is: one for each neuron, one for each channel of their map, or one for
+   * the layer, as it is at first. All begin with the value of the stage. The optimiser trains as many, if it trains the
+   * parameter (synfire_network_train_parameter(), where a `per_neuron` of 1 says ::SYNFIRE_SCOPE_NEURON too, and one of
+   * 0 says nothing; the last of several calls counts). Files have all of them. The stage's layer gives and takes them
+   * one by one (synfire_network_get_layer(), synfire_layer_set_parameter()).
+   *
+   * Calls synfire_network_set_scope().
+   *
+   * @param stage     The name of the neurons' stage.
+   * @param parameter The name of the parameter, or its second name; also one of the surrogate.
+   * @param scope     One of `SYNFIRE_SCOPE_*`. Neurons without a map have as many channels as neurons.
+   * @throws error
+   */
+  void set_scope(const char* stage, const char* parameter, std::int32_t scope) {
+    check(synfire_network_set_scope(handle_, stage, parameter, scope));
   }
 
   /**
@@ -4278,7 +4554,8 @@ class Network : public Owner<synfire_network> {
   }
 
   /**
-   * Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse.
+   * Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse. The layer of neurons in a cycle
+   * has one step, and its state is without the last spikes of the neurons, which the network keeps.
    *
    * Calls synfire_network_get_layer().
    *
@@ -4340,6 +4617,21 @@ class Network : public Owner<synfire_network> {
     synfire_buffer buffer = nullptr;
     check(synfire_network_get_buffer(handle_, name, &buffer));
     return Buffer(buffer);
+  }
+
+  /**
+   * Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it made.
+   * synfire_network_query_memory() says before what it will need.
+   *
+   * Calls synfire_network_get_memory_use().
+   *
+   * @return `use`, as synfire_network_get_memory_use() gives it.
+   * @throws error
+   */
+  synfire_memory_use memory_use() const {
+    auto use = detail::empty<synfire_memory_use>();
+    check(synfire_network_get_memory_use(handle_, &use));
+    return use;
   }
 
   /**
@@ -4480,12 +4772,13 @@ class Stage {
   /**
    * Lets it read a stage.
    *
-   * @param stage The name of a stage that was added before.
+   * @param stage As synfire_stage_input::stage.
    * @param port  As synfire_stage_input::port. Empty: null.
+   * @param delay As synfire_stage_input::delay.
    * @return The stage itself.
    */
-  Stage& reads(std::string stage, std::string port = {}) {
-    inputs_.emplace_back(std::move(stage), std::move(port));
+  Stage& reads(std::string stage, std::string port = {}, std::int64_t delay = 0) {
+    inputs_.push_back({std::move(stage), std::move(port), delay});
     return *this;
   }
 
@@ -4520,6 +4813,10 @@ class Stage {
  private:
   friend void add_stage(Network& network, const Stage& stage);
   /** @cond DETAIL */
+  struct Input {
+    std::string stage, port;
+    std::int64_t delay;
+  };
   struct Value {
     std::string name, text;
     double number;
@@ -4528,7 +4825,7 @@ class Stage {
   /** @endcond */
 
   std::string kind_, name_;
-  std::vector<std::pair<std::string, std::string>> inputs_;
+  std::vector<Input> inputs_;
   std::vector<Value> values_;
 };
 
@@ -4541,8 +4838,8 @@ class Stage {
  */
 inline void add_stage(Network& network, const Stage& stage) {
   std::vector<synfire_stage_input> inputs;
-  for (const auto& [from, port] : stage.inputs_)
-    inputs.push_back({from.c_str(), port.empty() ? nullptr : port.c_str(), 0});
+  for (const Stage::Input& input : stage.inputs_)
+    inputs.push_back({input.stage.c_str(), input.port.empty() ? nullptr : input.port.c_str(), input.delay});
   std::vector<synfire_stage_value> values;
   for (const Stage::Value& value : stage.values_)
     values.push_back({value.name.c_str(), value.is_text ? value.text.c_str() : nullptr, value.number});
@@ -4673,6 +4970,54 @@ void set_data(const Context& context, Network& network, std::int32_t set, const 
   network.set_data(set, static_cast<std::int64_t>(labels.size()), rows, row_labels);
 }
 
+/**
+ * Evaluates rows with labels in memory of the program, which become the evaluation data of the network. As set_data() and
+ * Network::evaluate().
+ *
+ * @param context The context of the network.
+ * @param network A built network, whose loss has one label per row.
+ * @param inputs  All rows, one after the other: exactly as many as there are labels.
+ * @param labels  The label of each row, 0 to C - 1.
+ * @param dtype   The input's `"dtype"`: one of `SYNFIRE_DTYPE_*` whose elements are of type T.
+ * @return The result, as Network::evaluate() returns it.
+ * @throws error, with the rule SYN-NETWORK-DATA if the numbers of rows and labels differ.
+ */
+template <class T>
+synfire_network_result evaluate(const Context& context, Network& network, const std::vector<T>& inputs,
+                                const std::vector<std::uint32_t>& labels, std::int32_t dtype = dtype_of<T>) {
+  set_data(context, network, SYNFIRE_DATA_EVALUATION, inputs, labels, dtype);
+  return network.evaluate();
+}
+
+/**
+ * Computes the output for rows in memory of the program. Calls synfire_network_infer().
+ *
+ * @tparam R      The type of the output: float, double of an f64 network, std::uint32_t of packed spikes.
+ * @param context The context of the network.
+ * @param network A built network with one input and one output.
+ * @param inputs  All rows, one after the other: whole rows, at least one.
+ * @param dtype   The input's `"dtype"`: one of `SYNFIRE_DTYPE_*` whose elements are of type T.
+ * @return The outputs of all rows, one after the other.
+ * @throws error, with the rule SYN-NETWORK-DATA if they are not whole rows.
+ */
+template <class R = float, class T>
+std::vector<R> infer(const Context& context, Network& network, const std::vector<T>& inputs,
+                     std::int32_t dtype = dtype_of<T>) {
+  const Buffer of_input = network.buffer("input"), of_output = network.buffer("output");
+  const std::uint64_t row = of_input.shape()[0] * of_input.shape()[2], n_rows = inputs.size() / row;
+  if (of_input.dtype() == dtype && (n_rows == 0 || inputs.size() % row != 0))
+    throw error(SYNFIRE_ERROR_INVALID_ARGUMENT,
+                "[SYN-NETWORK-DATA] synfire::infer: inputs has " + std::to_string(inputs.size()) +
+                    " elements; whole rows of " + std::to_string(row) + " elements are needed");
+  std::vector<R> outputs(static_cast<std::size_t>(n_rows * of_output.shape()[0] * of_output.shape()[2]));
+  auto source = borrowed_desc(const_cast<T*>(inputs.data()), inputs.size(), SYNFIRE_MEMORY_HOST);  // only read
+  source.dtype = dtype;
+  const Buffer rows(context, source);
+  const Buffer results(context, borrowed_desc(outputs.data(), outputs.size(), SYNFIRE_MEMORY_HOST));
+  network.infer(rows, static_cast<std::int64_t>(n_rows), results);
+  return outputs;
+}
+
 /** Rows of an array for a stage, in memory of the program: set_arrays(). */
 struct StageRows {
   /**
@@ -4738,6 +5083,56 @@ inline void set_arrays(const Context& context, Network& network, std::int32_t se
     list.push_back(network_array(one.stage, one.role, buffers.back()));
   }
   network.set_arrays(set, n_rows, list);
+}
+
+/**
+ * An array of a file for load_arrays().
+ *
+ * @param theirs The name of the tensor in the file; it is not copied.
+ * @param ours   The name of the array of the network, or null for the same; not copied either.
+ * @param layout A word of synfire_network_load_arrays(), or null; not copied either.
+ * @return The entry of the list.
+ */
+constexpr synfire_array_source array_source(const char* theirs, const char* ours = nullptr,
+                                            const char* layout = nullptr) noexcept {
+  return {theirs, ours, layout, 0, 0};
+}
+
+/**
+ * Loads arrays of any safetensors file by their names. Calls synfire_network_load_arrays().
+ *
+ * @param network   A built network.
+ * @param path      The path of the file, in UTF-8.
+ * @param sources   Which arrays: array_source().
+ * @param leave_out True: a tensor that the file does not have, or has in another shape, is left out. False: it is
+ *                  refused.
+ * @return The sources, each with `is_loaded`.
+ * @throws error
+ */
+inline std::vector<synfire_array_source> load_arrays(Network& network, const char* path,
+                                                     std::vector<synfire_array_source> sources,
+                                                     bool leave_out = false) {
+  check(synfire_network_load_arrays(network, path, sources.data(), sources.size(), leave_out ? 1 : 0));
+  return sources;
+}
+
+/**
+ * Loads arrays of a safetensors file that is in memory, such as what save_to_memory() has returned for another network.
+ * Calls synfire_network_load_arrays_from_memory().
+ *
+ * @param network   A built network.
+ * @param file      The whole file.
+ * @param sources   Which arrays: array_source().
+ * @param leave_out As in the other load_arrays().
+ * @return The sources, each with `is_loaded`.
+ * @throws error
+ */
+inline std::vector<synfire_array_source> load_arrays(Network& network, const std::vector<unsigned char>& file,
+                                                     std::vector<synfire_array_source> sources,
+                                                     bool leave_out = false) {
+  check(synfire_network_load_arrays_from_memory(network, file.data(), file.size(), sources.data(), sources.size(),
+                                                leave_out ? 1 : 0));
+  return sources;
 }
 
 /**
@@ -5758,7 +6153,7 @@ class Graph : public Owner<synfire_graph> {
   /**
    * Appends one step of gradient descent on a parameter: p = clamp(p - learning_rate * gradient).
    *
-   * Calls synfire_graph_record_update_parameter(). Reads `gradient` (`[1]` or `[N]`).
+   * Calls synfire_graph_record_update_parameter(). Reads `gradient` (`[1]`, `[C]` or `[N]`).
    *
    * @param layer A layer of the same context.
    * @param desc  What to do; update_parameter_desc() helps.
@@ -5904,7 +6299,8 @@ class Graph : public Owner<synfire_graph> {
   }
 
   /**
-   * Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least 0).
+   * Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least 0),
+   * and those of its schedule: `"schedule"`, `"warmup_steps"`, `"schedule_steps"` and `"schedule_factor"`.
    *
    * Calls synfire_graph_record_optimizer_step().
    *
@@ -5915,6 +6311,21 @@ class Graph : public Owner<synfire_graph> {
   void record_optimizer_step(const Optimizer& optimizer, const synfire_optimizer_step_desc& desc) {
     const synfire_optimizer_step_desc sized = detail::sized(desc);
     check(synfire_graph_record_optimizer_step(handle_, optimizer, &sized));
+  }
+
+  /**
+   * Reports the memory that a graph holds: operations, slots, tapes, values and its arena. Buffers and layers that it
+   * uses count where they were created.
+   *
+   * Calls synfire_graph_get_memory_use().
+   *
+   * @return `use`, as synfire_graph_get_memory_use() gives it.
+   * @throws error
+   */
+  synfire_memory_use memory_use() const {
+    auto use = detail::empty<synfire_memory_use>();
+    check(synfire_graph_get_memory_use(handle_, &use));
+    return use;
   }
 
   // ---- generated from synfire.h by bindings/cpp/generate.py: end graph

@@ -159,6 +159,10 @@ void Buffer::fail_transient(const char* name) {
       name);
 }
 
+void Buffer::fail_only_read(const char* name, const char* why) {
+  fail_argument("SYN-BUFFER-READ-ONLY", "%s is over memory that its owner gave to be read only; %s", name, why);
+}
+
 void Buffer::check_range(uint64_t offset, const void* host, const char* host_name, uint64_t bytes) const {
   if (!host && bytes > 0) fail_argument("SYN-ARGUMENT-NULL", "%s is null", host_name);
   if (offset > view_.bytes || bytes > view_.bytes - offset)
@@ -169,6 +173,7 @@ void Buffer::check_range(uint64_t offset, const void* host, const char* host_nam
 
 void Buffer::upload(uint64_t offset, const void* source, uint64_t bytes) {
   check_has_memory("buffer");
+  check_may_be_written("buffer");
   check_range(offset, source, "source", bytes);
   if (bytes == 0) return;
   mark_written();

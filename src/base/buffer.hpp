@@ -23,6 +23,14 @@ class Buffer final : public Child, public Versioned {
   void check_has_memory(const char* name) const {
     if (is_transient()) fail_transient(name);
   }
+  // Nothing may write it from now on.
+  void only_read() noexcept { is_only_read_ = true; }
+  bool is_only_read() const noexcept { return is_only_read_; }
+  // Throws INVALID_ARGUMENT for a buffer that is only read.
+  void check_may_be_written(const char* name) const {
+    if (is_only_read_) fail_only_read(name, "nothing may write it");
+  }
+  [[noreturn]] static void fail_only_read(const char* name, const char* why);
   // Elements from one step to the next; 0 when steps follow each other directly.
   uint64_t row_pitch() const noexcept { return row_pitch_; }
   // Rank 0 if its creator stated none.
@@ -48,6 +56,7 @@ class Buffer final : public Child, public Versioned {
 
   int32_t dtype_;
   bool owned_;
+  bool is_only_read_ = false;
   uint64_t row_pitch_;
   Shape shape_;
   View view_;

@@ -49,6 +49,9 @@ class Device {
   // Throws INVALID_ARGUMENT if the stream belongs to another device, whose work cannot access this device's memory.
   virtual void check_stream(synfire_stream stream) = 0;
   virtual bool is_capturing(synfire_stream stream) = 0;
+  // Work enqueued on `after` from now on waits for the work on `before` now, unless one of the two is being captured.
+  // Null is the device's own stream. Does not block. Nothing to do where there are no streams.
+  virtual void put_in_order(synfire_stream /*before*/, synfire_stream /*after*/) {}
   // Loads everything that the operations need, so that no capture or launch has to. Waits for the device's own stream.
   virtual void load(std::span<const Operation> operations) = 0;
   virtual void execute(std::span<const Operation> operations, synfire_stream stream) = 0;

@@ -1,9 +1,9 @@
 #include "host_memory.hpp"
 
 #include "error.hpp"
+#include "heap.hpp"
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <string>
@@ -21,17 +21,6 @@ constexpr uint64_t large_bytes = uint64_t{16} << 20;
 constinit std::atomic<uint64_t> promised{0};
 // Bytes of all smaller blocks requested so far.
 constinit std::atomic<uint64_t> asked{0};
-
-// In front of each block, in the 256 bytes that keep it aligned.
-struct Header {
-  void* allocation;
-  uint64_t bytes;  // of a large block; else 0
-};
-static_assert(sizeof(Header) <= host_alignment);
-
-Header* header_of(void* data) {
-  return reinterpret_cast<Header*>(static_cast<char*>(data) - sizeof(Header));
-}
 
 [[noreturn]] void fail_bytes(uint64_t bytes, const std::string& why) {
   fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "%llu bytes of host memory were requested; %s",
@@ -68,28 +57,22 @@ void* allocate(uint64_t bytes, bool zeros) {
   };
   const uint64_t earlier =
       large ? promised.fetch_add(bytes, std::memory_order_relaxed) : promised.load(std::memory_order_relaxed);
-  char *allocation = nullptr, *data = nullptr;
   try {
     if (is_due(bytes)) check_limits(bytes, earlier, Paging::pageable);
-    if (large) {
-      constexpr uint64_t most = host_alignment + sizeof(Header);
-      allocation = static_cast<char*>(std::calloc(1, bytes + most));
-      const uintptr_t first = reinterpret_cast<uintptr_t>(allocation) + sizeof(Header);
-      if (allocation) data = allocation + sizeof(Header) + (host_alignment - first % host_alignment) % host_alignment;
-    } else {
-      allocation =
-          static_cast<char*>(::operator new (bytes + host_alignment, std::align_val_t{host_alignment}, std::nothrow));
-      if (allocation) data = allocation + host_alignment;
-    }
-    if (!data) fail_bytes(bytes, "they are not available");
+    if (large) return heap_allocate_zeros(bytes, host_alignment);
+    void* const data = heap_allocate(bytes, host_alignment);
+    if (zeros) std::memset(data, 0, bytes);
+    return data;
+  } catch (const MisalignedMemory&) {
+    give_up();
+    throw;
+  } catch (const std::bad_alloc&) {
+    give_up();
+    fail_bytes(bytes, "they are not available");
   } catch (...) {
     give_up();
     throw;
   }
-  if (!large && zeros) std::memset(data, 0, bytes);
-  const Header header = {allocation, large ? bytes : 0};
-  std::memcpy(static_cast<void*>(header_of(data)), &header, sizeof header);
-  return data;
 }
 
 }  // namespace
@@ -106,14 +89,9 @@ void* allocate_host_scratch(uint64_t bytes) {
 }
 
 void release_host(void* data) noexcept {
-  Header header = {};
-  std::memcpy(&header, header_of(data), sizeof header);
-  if (header.bytes == 0) {
-    ::operator delete (header.allocation, std::align_val_t{host_alignment});
-    return;
-  }
-  promised.fetch_sub(header.bytes, std::memory_order_relaxed);
-  std::free(header.allocation);
+  const uint64_t bytes = heap_bytes(data);
+  if (bytes >= large_bytes) promised.fetch_sub(bytes, std::memory_order_relaxed);
+  heap_release(data);
 }
 
 }  // namespace synfire::core

@@ -4,6 +4,8 @@
 #ifndef SYNFIRE_BASE_OBJECT_HPP
 #define SYNFIRE_BASE_OBJECT_HPP
 
+#include "account.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <utility>
@@ -36,6 +38,8 @@ class Object {
   ObjectType type() const noexcept { return type_; }
   // The context that it belongs to; a context belongs to itself.
   Context* context() const noexcept { return context_; }
+  // Its memory, and the memory of work that is done with it, is charged to this.
+  const Charge& charge() const noexcept { return charge_; }
   // This object as one of these; null if it is not.
   virtual Replayed* replayed() noexcept { return nullptr; }
   virtual SharedObject* shared() noexcept { return nullptr; }
@@ -70,6 +74,7 @@ class Object {
   bool disposed_ = false;
   Context* const context_;
   Object* next_ = nullptr;
+  const Charge charge_ = Charge::current();
 };
 
 // Frees every queued object of the process that no call is using, and everything that only they kept alive. Returns how

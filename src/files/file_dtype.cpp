@@ -1,6 +1,9 @@
 #include "file_dtype.hpp"
 
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace synfire::files {
 namespace {
@@ -28,6 +31,27 @@ void canonicalize(std::span<std::byte> elements, Bits infinity, Bits quiet_nan) 
   }
 }
 
+template <class Bits>
+Bits bits_at(const std::byte* at) noexcept {
+  Bits bits = 0;
+  std::memcpy(&bits, at, sizeof bits);
+  return bits;
+}
+
+// F16 has 5 bits of exponent and 10 of fraction; below the smallest exponent, numbers are multiples of 2^-24.
+double number_of_f16(uint16_t bits) noexcept {
+  constexpr int infinite = 31;
+  const int exponent = (bits >> 10) & infinite, fraction = bits & 0x3FF;
+  double value = 0;
+  if (exponent == infinite)
+    value = fraction == 0 ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+  else if (exponent == 0)
+    value = fraction * 0x1p-24;
+  else
+    value = std::ldexp(fraction + 0x400, exponent - 25);
+  return (bits & 0x8000) != 0 ? -value : value;
+}
+
 }  // namespace
 
 const char* name_of(Dtype dtype) noexcept {
@@ -46,6 +70,23 @@ uint64_t bytes_of(Dtype dtype) noexcept {
   for (const Row& row : rows)
     if (row.dtype == dtype) return row.bytes;
   return 0;
+}
+
+bool is_number(Dtype dtype) noexcept {
+  return dtype == Dtype::f16 || dtype == Dtype::bf16 || dtype == Dtype::f32 || dtype == Dtype::f64;
+}
+
+double number_at(Dtype dtype, const std::byte* at) noexcept {
+  switch (dtype) {
+    case Dtype::f16:
+      return number_of_f16(bits_at<uint16_t>(at));
+    case Dtype::bf16:
+      return std::bit_cast<float>(static_cast<uint32_t>(bits_at<uint16_t>(at)) << 16);
+    case Dtype::f32:
+      return std::bit_cast<float>(bits_at<uint32_t>(at));
+    default:
+      return std::bit_cast<double>(bits_at<uint64_t>(at));
+  }
 }
 
 void canonicalize_nans(Dtype dtype, std::span<std::byte> elements) noexcept {

@@ -16,6 +16,10 @@ Dtype dtype_named(std::string_view name) noexcept;
 // Bytes of one element; 0 for Dtype::unknown.
 uint64_t bytes_of(Dtype dtype) noexcept;
 
+// The number at an address with any alignment, of type F16, BF16, F32 or F64.
+bool is_number(Dtype dtype) noexcept;
+double number_at(Dtype dtype, const std::byte* at) noexcept;
+
 // Replaces every NaN by the positive quiet one without payload: the bits of a computed NaN depend on the machine.
 void canonicalize_nans(Dtype dtype, std::span<std::byte> elements) noexcept;
 

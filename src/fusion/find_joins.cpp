@@ -50,7 +50,7 @@ bool takes(const DenseProduct& op, const GpuShape& gpu) {
 // Rows of the state in shared memory have V and W.
 bool takes(const Forward& op) {
   const LayerSpec& spec = op.layer->spec();
-  return !spec.loaded_model && spec.model->n_states <= 2 && spec.dtype == SYNFIRE_DTYPE_F32 &&
+  return !spec.loaded_model && !spec.is_ruled() && spec.model->n_states <= 2 && spec.dtype == SYNFIRE_DTYPE_F32 &&
          spec.threads_per_block == 0 &&
          (op.spike_format == SpikeFormat::none || op.spike_format == SpikeFormat::bits) && !op.h_seq && !op.w_seq[0] &&
          !op.tape_h && !op.tape_spikes && (!op.v_seq || op.v_seq.dtype == SYNFIRE_DTYPE_F32);

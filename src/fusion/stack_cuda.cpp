@@ -60,7 +60,7 @@ void enqueue(const Stack& op, Launcher& launcher) {
     to.product = spike_product_of(link.product,
                                   rows_of<const uint32_t>(link.product.input, link.product.extents.words_per_row()));
     to.pass = arguments_of<float>(link.pass);
-    to.model = link.pass.layer->spec().model->id;
+    to.model = link.pass.layer->spec().model->dynamics;
     to.follows = i > 0 && link.product.input.data == op.links[i - 1].pass.spikes.data;
     to.keeps_x = link.keeps_x;
   }

@@ -46,6 +46,7 @@ EagerCall::EagerCall(Context& context, synfire_stream stream) : context_(context
 }
 
 bool EagerCall::run(std::span<const Operation> operations, FunctionRef<void()> failed) const {
+  check_written(operations);
   if (!has_transients(operations)) return run_placed(operations, failed);
   check_no_transient_buffers(operations);
   OperationList placed(operations.begin(), operations.end());

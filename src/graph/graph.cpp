@@ -5,6 +5,7 @@
 #include "operands.hpp"
 
 #include <base/error.hpp>
+#include <base/log.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -55,6 +56,7 @@ uint32_t Graph::most_in_flight() const {
 }
 
 void Graph::instantiate() {
+  const Charging charging(charge());
   const Exclusive exclusive(use_);
   check_recording();
   if (operations_.empty())
@@ -80,6 +82,12 @@ void Graph::instantiate() {
   writes_.claim(this);
   plan_launches();
   instantiated_.store(true, std::memory_order_release);
+  if (!is_logged(SYNFIRE_LOG_CHOICE)) return;
+  synfire_memory_use use = SYNFIRE_MEMORY_USE_INIT;
+  charge().account().read(use);
+  log_message(SYNFIRE_LOG_CHOICE, "graph: %zu operations, %u slots, %llu bytes%s", enabled_.size(), slot_count(),
+              static_cast<unsigned long long>(use.graph_bytes),
+              eager_ ? ", runs its operations one by one (SYNFIRE_GRAPH is 0)" : "");
 }
 
 // Computes what a launch counts, and what its keepers check and leave. Too slow for the path of a launch. Stays within

@@ -111,6 +111,7 @@ void Graph::rebind(Buffer& before, Buffer& now) {
         fail_argument("SYN-REBIND-SHAPE", "new_buffer has shape %s; operation %u needs %s",
                       lengths_text(now.shape().all()).c_str(), owners_[i],
                       lengths_text({array.shape, static_cast<size_t>(array.rank)}).c_str());
+      if (operand.is_written()) now.check_may_be_written("new_buffer");
       array.owner = &now;
     });
   }

@@ -51,6 +51,7 @@ void Graph::keep(Buffer& buffer) noexcept {
 // The only place where the list grows. Derives from the operands what an operation keeps alive and what it writes. All
 // or nothing: all memory is allocated before anything changes.
 void Graph::append(OperationList&& operations, const Recorder& recorder) {
+  check_written(operations);
   transients_.number(operations);
   size_t n_operands = 0;
   for_each_operand(operations, [&](const Operand<const View>&) { ++n_operands; });
@@ -94,6 +95,7 @@ void Graph::give_up(const Recorder& recorder) noexcept {
 }
 
 void Graph::record(FunctionRef<OperationList(Recorder&)> make) {
+  const Charging charging(charge());
   const Exclusive exclusive(use_);
   check_recording();
   Recorder recorder(*this);

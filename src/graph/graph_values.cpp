@@ -27,11 +27,12 @@ uint64_t GraphValues::bits_of(Kind kind, int32_t dtype, double value, const char
     fail_argument("SYN-SCALAR-RANGE", "%s is %g; a number from 0 to less than 1 is needed", name, value);
   if (kind == Kind::magnitude && value < 0)
     fail_argument("SYN-SCALAR-RANGE", "%s is %g; a number of at least 0 is needed", name, value);
-  if (kind == Kind::whole || kind == Kind::counted || kind == Kind::times_set) {
-    if (!(value >= 0 && value <= 0x1p53 && value == std::floor(value)))
-      fail_argument("SYN-SCALAR-RANGE", "%s is %g; an integer from 0 to 2^53 is needed", name, value);
-    return static_cast<uint64_t>(value);
-  }
+  if (kind == Kind::choice && value != 0 && value != 1 && value != 2)
+    fail_argument("SYN-SCALAR-RANGE", "%s is %g; 0, 1 or 2 is needed", name, value);
+  const bool is_whole = kind == Kind::whole || kind == Kind::counted || kind == Kind::times_set;
+  if ((is_whole || kind == Kind::count) && !(value >= 0 && value <= 0x1p53 && value == std::floor(value)))
+    fail_argument("SYN-SCALAR-RANGE", "%s is %g; an integer from 0 to 2^53 is needed", name, value);
+  if (is_whole) return static_cast<uint64_t>(value);
   return std::bit_cast<uint64_t>(value);
 }
 

@@ -21,7 +21,7 @@ struct CountedValue {
 
 class GraphValues {
  public:
-  enum class Kind { fill, number, magnitude, fraction, probability, whole, counted, times_set };
+  enum class Kind { fill, number, magnitude, fraction, probability, choice, count, whole, counted, times_set };
 
   explicit GraphValues(Device& device) : device_(device) {}
   ~GraphValues();
@@ -30,7 +30,7 @@ class GraphValues {
 
   // Adds a value of the operation that will get this number; `name` is a literal. Returns its address on the device:
   // the bits of an element of `dtype` (fill) or a double (number; magnitude: at least 0; fraction: from 0 to 1;
-  // probability: from 0 to less than 1).
+  // probability: from 0 to less than 1; choice: 0, 1 or 2; count: an integer from 0 to 2^53).
   const uint64_t* add(uint32_t operation, const char* name, Kind kind, int32_t dtype, double value);
   // Integers: of any 64 bits now, and up to 2^53 when they are set, as doubles.
   const uint64_t* add_whole(uint32_t operation, const char* name, uint64_t value);

@@ -55,6 +55,14 @@ std::string name_of(const ConstOperand& operand) {
 
 }  // namespace
 
+void check_written(std::span<const Operation> operations) {
+  for_each_operand(operations, [](const ConstOperand& operand) {
+    if (!operand.is_written()) return;
+    const Buffer* const buffer = buffer_of(operand.view);
+    if (buffer && buffer->is_only_read()) buffer->check_may_be_written(name_of(operand).c_str());
+  });
+}
+
 // Compares pairs without allocating, because eager calls use this too.
 void check_overlap(std::span<const Operation> operations) {
   for_each_operand(operations, [&](const ConstOperand& a) {

@@ -49,6 +49,8 @@ Versioned* versioned_of(const View& written) noexcept;
 // Throws INVALID_ARGUMENT if an entry of one recorded operation writes a caller's memory that another operand uses,
 // unless it may overwrite that operand.
 void check_overlap(std::span<const Operation> operations);
+// Throws INVALID_ARGUMENT if an operation writes a buffer that is only read.
+void check_written(std::span<const Operation> operations);
 
 }  // namespace synfire::core
 

@@ -34,6 +34,12 @@ class Recorder {
   const double* probability(const char* name, double value) {  // from 0 to less than 1
     return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::probability, SYNFIRE_DTYPE_F64, value));
   }
+  const double* choice(const char* name, double value) {  // 0, 1 or 2
+    return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::choice, SYNFIRE_DTYPE_F64, value));
+  }
+  const double* count(const char* name, double value) {  // an integer from 0 to 2^53
+    return reinterpret_cast<const double*>(this->value(name, GraphValues::Kind::count, SYNFIRE_DTYPE_F64, value));
+  }
   // An integer, and one that every replay advances.
   const uint64_t* whole(const char* name, uint64_t value);
   CountedValue counted(const char* name, uint64_t value);

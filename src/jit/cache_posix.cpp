@@ -1,6 +1,7 @@
 #include "cache.hpp"
 
 #include <base/error.hpp>
+#include <base/log.hpp>
 #include <base/text.hpp>
 #include <files/file_io.hpp>
 
@@ -112,6 +113,10 @@ Cache Cache::open(const char* wanted, uint64_t most_bytes) {
   else if (wanted)
     core::fail_argument("SYN-MODEL-CACHE", "desc.cache is %s, which cannot be used: %s",
                         core::quoted(wanted, 300).c_str(), fault.c_str());
+  else
+    core::log_message(SYNFIRE_LOG_WARNING,
+                      "model: compiled code is not kept, because the folder of the cache cannot be used: %s",
+                      fault.c_str());
   return cache;
 }
 

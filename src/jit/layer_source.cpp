@@ -5,6 +5,7 @@
 
 #include <base/dtype.hpp>
 
+#include <cmath>
 #include <cstdio>
 
 namespace synfire::jit {
@@ -13,6 +14,8 @@ namespace {
 using core::LayerSpec;
 
 std::string number(double value, bool f64) {
+  if (std::isnan(value))
+    return f64 ? "synfire::model::from_bits(0x7FF8000000000000ull)" : "synfire::model::from_bits(0x7FC00000u)";
   char text[64];
   std::snprintf(text, sizeof text, f64 ? "%a" : "%af", f64 ? value : static_cast<double>(static_cast<float>(value)));
   return text;
@@ -39,8 +42,16 @@ std::string introduction(const LayerSpec& spec) {
   text.append(", B = ").append(whole(spec.extents.batch));
   text.append(", N = ").append(whole(spec.extents.n_neurons));
   text.append(", sequences in ").append(core::name_of_dtype(spec.dtype));
-  text.append(spec.rules.soft_reset ? ", soft reset" : ", hard reset");
-  text.append(spec.rules.detach_reset ? ", detached" : "").append("\n//\n");
+  if (!spec.model->never_fires) {
+    text.append(spec.rules.delayed_reset ? ", delayed soft reset"
+                : spec.rules.soft_reset  ? ", soft reset"
+                                         : ", hard reset");
+    text.append(spec.rules.detach_reset ? ", detached" : "");
+    text.append(spec.rules.strict_threshold ? ", strict threshold" : "");
+  }
+  if (spec.rules.refractory_steps > 0)
+    text.append(", ").append(whole(spec.rules.refractory_steps)).append(" refractory steps");
+  text.append("\n//\n");
   text.append(
       "//     nvcc -std=c++20 -O3 --fmad=false -arch=sm_90 ...\n//\n"
       "// Without --fmad=false the results have other last bits than the library's: a*b + c is fused only where the "
@@ -76,7 +87,7 @@ std::string introduction(const LayerSpec& spec) {
 // Constants, shapes and launches of this layer.
 std::string launches(core::Layer& layer) {
   const LayerSpec& spec = layer.spec();
-  const bool f64 = spec.dtype == SYNFIRE_DTYPE_F64, fires = !spec.model->never_fires;
+  const bool f64 = spec.dtype == SYNFIRE_DTYPE_F64, is_linear = spec.model->linear, is_silent = spec.model->never_fires;
   const std::string r = f64 ? "double" : "float", e = storage_of(spec),
                     any = f64 ? "double" : "synfire::cuda::AnyStorage";
   double constants[model::max_constants] = {}, slopes[model::max_slope_rows * model::max_model_constants] = {};
@@ -87,7 +98,10 @@ std::string launches(core::Layer& layer) {
   }
   std::string text =
       "// ======== this layer\n\nnamespace layer {\n\n"
-      "using Model = synfire::model::LoadedModelType;\n"
+      "using Model = " +
+      std::string(spec.is_ruled() ? "synfire::model::Ruled<synfire::model::LoadedModelType>"
+                                  : "synfire::model::LoadedModelType") +
+      ";\n"
       "using Arithmetic = " +
       r +
       ";\n"
@@ -111,8 +125,10 @@ std::string launches(core::Layer& layer) {
     if (slopes[k] != 0)
       text.append("  c.slopes[").append(whole(k)).append("] = ").append(number(slopes[k], f64)).append(";\n");
   text.append("  c.active = row;\n  return c;\n}\n\n");
-  const std::string rules = std::string("{") + (spec.rules.soft_reset ? "true" : "false") + ", " +
-                            (spec.rules.detach_reset ? "true" : "false") + "}";
+  const auto flag = [](bool is) { return std::string(is ? "true" : "false"); };
+  const std::string rules = "{" + flag(spec.rules.soft_reset) + ", " + flag(spec.rules.detach_reset) + ", " +
+                            flag(spec.rules.strict_threshold) + ", " + flag(spec.rules.delayed_reset) + ", " +
+                            whole(spec.rules.refractory_steps) + "}";
   text.append(
       "// Neurons are independent: a thread computes one over all steps, and a warp a tile of 32. Packed words must "
       "not "
@@ -133,7 +149,7 @@ std::string launches(core::Layer& layer) {
       any +
       ", synfire::cuda::OneNeuron, synfire::cuda::ForwardOutputs::any><<<blocks, threads, 0, stream>>>(launch);\n"
       "  return cudaGetLastError();\n}\n\n");
-  const std::string surrogate = fires ? "synfire::model::LoadedSurrogateType" : "synfire::cuda::NoSurrogate";
+  const std::string surrogate = is_silent ? "synfire::cuda::NoSurrogate" : "synfire::model::LoadedSurrogateType";
   text.append(
       "// Through time backwards, 32 steps at a time: H is computed again from the tape into shared memory, then the "
       "steps are\n"
@@ -144,7 +160,7 @@ std::string launches(core::Layer& layer) {
       rules +
       ";\n"
       "  launch.tiles = {row, (row + 31) / 32, 0, 0};\n");
-  if (fires)
+  if (!is_linear)
     text.append(
         "  constexpr int variables =\n"
         "      synfire::cuda::backward_variables<Model>(synfire::cuda::BackwardInputs::any);\n"
@@ -164,10 +180,11 @@ std::string launches(core::Layer& layer) {
         any + ", synfire::cuda::OneNeuron><<<blocks, threads, 0, stream>>>(launch);\n");
   text.append("  return cudaGetLastError();\n}\n\n");
   // The instances for sequences that all have the layer's type.
+  if (is_silent && !is_linear) return text + "}  // namespace layer\n";
   text.append("// The same for sequences that are all stored as " + std::string(core::name_of_dtype(spec.dtype)) +
               ", and one output: the library takes these where it can, and accesses\n"
               "// of several neurons at once where there are many. launch as above.\n");
-  if (fires)
+  if (!is_silent)
     text.append("inline constexpr auto* forward_to_bits =\n    &synfire::cuda::forward<Model, " + e +
                 ", synfire::cuda::OneNeuron, synfire::cuda::ForwardOutputs::bits>;\n"
                 "inline constexpr auto* forward_to_dense =\n    &synfire::cuda::forward<Model, " +

@@ -6,11 +6,13 @@
 #include "row.hpp"
 
 #include <base/error.hpp>
+#include <base/log.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace synfire::jit {
@@ -26,13 +28,19 @@ void report(const model::Description& of, const model::CheckResult& result, synf
   const auto name_of = [&](int along) -> std::string {
     if (along >= 100) return of.parameters[along - 100].name;
     if (along >= 0) return of.states[along];
-    return along == model::along_input ? "x" : along == model::along_h ? "h" : "s";
+    return along == model::along_input         ? "x"
+           : along == model::along_h           ? "h"
+           : along == model::along_v_threshold ? "v_threshold"
+                                               : "s";
   };
   std::string text;
-  if (result.worst_function == 4)
+  if (result.worst_function == model::checked_primitive)
     text = "the derivative of the primitive along x";
   else if (result.largest_error > 0)
-    text = "the derivative of " + std::string(result.worst_function == 0 ? "H" : of.states[result.worst_function]) +
+    text = "the derivative of " +
+           std::string(result.worst_function == 0                          ? "H"
+                       : result.worst_function == model::checked_threshold ? "the threshold"
+                                                                           : of.states[result.worst_function]) +
            " along " + name_of(result.worst_along);
   if (!text.empty()) {
     char error[64];
@@ -57,7 +65,7 @@ bool constants_fit(const core::ModelRow& row, const std::vector<double>* values,
   const int n_parameters = static_cast<int>(row.parameters.size());
   double own[model::max_parameters] = {}, constants[model::max_model_constants];
   for (int64_t i = 0; i < n_neurons; ++i) {
-    for (int p = 0; p < n_parameters; ++p) own[p] = values[p][values[p].size() > 1 ? static_cast<size_t>(i) : 0];
+    for (int p = 0; p < n_parameters; ++p) own[p] = values[p][static_cast<size_t>(i) % values[p].size()];
     row.derive(row, own, undecayed_input, constants);
     for (int k = 0; k < row.n_constants; ++k)
       if (!(std::fabs(constants[k]) <= largest)) return false;
@@ -121,6 +129,7 @@ class Loaded final : public Base {
     this->formula_ = set_formulas(table, this->row_);
     this->row_.loaded = this;
     this->row_.id = core::enroll(*this);
+    if constexpr (std::is_same_v<Base, Model>) this->counting_row_ = core::with_countdown(this->row_);
   }
   void check(uint64_t seed, uint64_t n_samples, synfire_check_report& answer) override {
     part_.check(seed, n_samples, answer);
@@ -152,10 +161,14 @@ Base* load(core::Context& context, const synfire_load_desc& desc, TextKind kind)
   CompiledHostCode compiled =
       compile_for_host(text, kernels ? HostParts::formula : HostParts::formula_and_kernels, cache, progress);
   const LoadFacts facts = {compiled.from_cache, progress.nanoseconds()};
-  return new Loaded<Base>(
+  auto* const loaded = new Loaded<Base>(
       context,
       {std::move(text), std::move(compiled.code), std::move(compiled.loops), std::move(kernels), cache, desc.time_out},
       facts);
+  core::log_message(SYNFIRE_LOG_CHOICE, "%s: \"%s\" %s, %.0f ms", kind == TextKind::model ? "model" : "surrogate",
+                    loaded->row().name, facts.from_cache ? "from the cache" : "compiled",
+                    static_cast<double>(facts.nanoseconds) * 1e-6);
+  return loaded;
 }
 
 }  // namespace

@@ -130,6 +130,7 @@ void give_constants(Source& source) {
   SYNFIRE_ADD(SYNFIRE_MODEL_IF);
   SYNFIRE_ADD(SYNFIRE_MODEL_LIF);
   SYNFIRE_ADD(SYNFIRE_MODEL_PLIF);
+  SYNFIRE_ADD(SYNFIRE_MODEL_LIF_EXACT);
   SYNFIRE_ADD(SYNFIRE_SURROGATE_SIGMOID);
   SYNFIRE_ADD(SYNFIRE_SURROGATE_ATAN);
 #undef SYNFIRE_ADD
@@ -145,8 +146,8 @@ ModelText::ModelText(TextKind of, const synfire_load_desc& desc) : kind(of), tex
     fail_argument("SYN-MODEL-TEXT", "desc.name is null; with desc.text, it says which struct the text is of");
   if (!is_stem(name))
     fail_argument("SYN-MODEL-TEXT",
-                  "%s is %s; 1 to 63 small letters, digits and single underscores are needed, as in \"multi_gaussian\" "
-                  "of struct MultiGaussian",
+                  "%s is %s; 1 to 63 small letters, digits and single underscores are needed, as in \"side_lobes\" "
+                  "of struct SideLobes",
                   desc.name ? "desc.name" : "the file's name without its ending", core::quoted(name, 80).c_str());
   type = type_of(name);
   known_as = desc.file ? desc.file : name + ".hpp";
@@ -161,7 +162,8 @@ constexpr const char* first_lines =
     "#include <synfire/model/added.hpp>\n"
     "#include <synfire/model/built_in.hpp>\n"
     "#include <synfire/model/list.hpp>\n"
-    "#include <synfire/model/recursion.hpp>\n";
+    "#include <synfire/model/recursion.hpp>\n"
+    "#include <synfire/model/ruled.hpp>\n";
 
 void include(Source& source, std::string& lists, const ModelText* text, const char* path) {
   if (!text) return;

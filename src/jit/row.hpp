@@ -35,7 +35,9 @@ inline void fill(core::ModelRow& row, const ParameterSpecs& specs, const model::
   row.slope_reads_w = of.slope_reads_w != 0;
   row.many_instructions = of.many_instructions != 0;
   row.follows_input = of.follows_input != 0;
+  row.adapts_threshold = of.adapts_threshold != 0;
   row.never_fires = of.never_fires != 0;
+  row.linear = row.never_fires && of.n_states == 1;
   row.parameters = {specs.data(), static_cast<size_t>(of.n_parameters)};
 }
 

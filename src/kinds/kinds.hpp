@@ -21,6 +21,7 @@
 #include <operations/gather_rows/gather_rows.hpp>
 #include <operations/group_mean/group_mean.hpp>
 #include <operations/keep_inputs/keep_inputs.hpp>
+#include <operations/last_steps/last_steps.hpp>
 #include <operations/loss/loss.hpp>
 #include <operations/native/native.hpp>
 #include <operations/normalize/normalize.hpp>
@@ -37,6 +38,7 @@
 #include <synapses/conv2d/conv2d.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
+#include <synapses/population/population.hpp>
 
 // clang-format off
 #define SYNFIRE_OPERATION_KINDS(KIND) \
@@ -66,6 +68,9 @@
   KIND(OneToOneProduct)               \
   KIND(OneToOneGradient)              \
   KIND(OneToOneInputGradient)         \
+  KIND(PopulationProduct)             \
+  KIND(PopulationGradient)            \
+  KIND(PopulationInputGradient)       \
   KIND(Pool)                          \
   KIND(PoolBackward)                  \
   KIND(Normalize)                     \
@@ -81,6 +86,7 @@
   KIND(GroupMeanBackward)             \
   KIND(KeepInputs)                    \
   KIND(SumSteps)                      \
+  KIND(LastSteps)                     \
   KIND(Loss)                          \
   KIND(ReplaceNonfinite)              \
   KIND(CheckElements)                 \

@@ -36,14 +36,15 @@ uint32_t number_of_input(const Design& design, const synfire_stage_desc& desc, u
   const auto position = static_cast<unsigned long long>(i);
   if (const std::optional<size_t> found = design.find_if(stage)) return static_cast<uint32_t>(*found);
   if (std::string_view(stage) == desc.name)
-    fail_argument(
-        "SYN-NETWORK-READS",
-        "desc.inputs[%llu].stage is \"%.64s\", the stage itself; a stage reads stages that were added before it",
-        position, stage);
+    fail_argument("SYN-NETWORK-READS",
+                  "desc.inputs[%llu].stage is \"%.64s\", the stage itself, which is a cycle; in a cycle, a synapse, a "
+                  "convolution or a scale reads neurons with a delay",
+                  position, stage);
   std::vector<std::string_view> known;
   for (const Stage& one : design.stages()) known.emplace_back(one.name);
   fail_argument("SYN-NETWORK-READS",
-                "desc.inputs[%llu].stage is \"%.64s\"%s; a stage reads stages that were added before it: %.512s",
+                "desc.inputs[%llu].stage is \"%.64s\"%s; without a delay, a stage reads stages that were added before "
+                "it: %.512s",
                 position, stage, suggestion(stage, known).c_str(), list_of(known, "there are none").c_str());
 }
 
@@ -60,15 +61,33 @@ std::optional<Port> port_of_input(const Stage& from, const synfire_stage_desc& d
                 list_of(known, "without names: null is needed").c_str());
 }
 
+// Neurons that are added later are read at their spikes.
+void check_later(const synfire_stage_desc& desc, uint64_t i) {
+  const synfire_stage_input& input = desc.inputs[i];
+  if (!input.port || std::string_view(input.port) == "spikes") return;
+  fail_argument(
+      "SYN-NETWORK-PORT",
+      "desc.inputs[%llu].port is \"%.64s\"; stage \"%.64s\", which is not there yet, is read at its \"spikes\"",
+      static_cast<unsigned long long>(i), input.port, input.stage);
+}
+
 Reads inputs_of(const Design& design, const synfire_stage_desc& desc) {
   if (desc.n_inputs == 0) return std::nullopt;
   std::vector<StageInput> inputs;
   for (uint64_t i = 0; i < desc.n_inputs; ++i) {
-    if (desc.inputs[i].delay != 0)
-      fail_argument("SYN-NETWORK-READS", "desc.inputs[%llu].delay is %lld; 0 is needed",
-                    static_cast<unsigned long long>(i), static_cast<long long>(desc.inputs[i].delay));
+    const synfire_stage_input& input = desc.inputs[i];
+    if (input.delay < 0 || input.delay > most_delay)
+      fail_argument("SYN-NETWORK-DELAY", "desc.inputs[%llu].delay is %lld; 0 to %lld are allowed",
+                    static_cast<unsigned long long>(i), static_cast<long long>(input.delay),
+                    static_cast<long long>(most_delay));
+    const auto delay = static_cast<int32_t>(input.delay);
+    if (delay > 0 && std::string_view(input.stage) != desc.name && !design.find_if(input.stage)) {
+      check_later(desc, i);
+      inputs.emplace_back(std::string(input.stage), delay);
+      continue;
+    }
     const uint32_t from = number_of_input(design, desc, i);
-    inputs.emplace_back(from, port_of_input(design.stages()[from], desc, i));
+    inputs.emplace_back(from, port_of_input(design.stages()[from], desc, i), delay);
   }
   return inputs;
 }

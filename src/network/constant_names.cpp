@@ -54,7 +54,7 @@ std::optional<int32_t> surrogate_of(std::string_view name, const Context& contex
 }
 
 constexpr const char* initialization_list[] = {"uniform", "normal", "zero"};
-constexpr const char* reset_list[] = {"hard", "soft"};
+constexpr const char* reset_list[] = {"hard", "soft", "soft_delayed"};
 constexpr const char* tape_list[] = {"recompute", "none", "store", "store_narrow"};
 
 }  // namespace

@@ -61,7 +61,7 @@ Ref<Buffer> DataFinder::make_array(int32_t dtype, uint64_t n_elements) const {
   synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
   desc.dtype = dtype;
   desc.n_elements = n_elements;
-  return Ref<Buffer>::adopt(new Buffer(context_, desc));
+  return charged_as(SYNFIRE_TAG_BUFFER, [&] { return Ref<Buffer>::adopt(new Buffer(context_, desc)); });
 }
 
 // A GPU reads the few lengths that it needs from page-locked memory.

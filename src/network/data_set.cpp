@@ -92,7 +92,7 @@ Ref<Buffer> make_rows(Context& context, const RowShape& row, int64_t n_rows, int
   desc.shape[0] = static_cast<uint64_t>(n_rows);
   desc.shape[1] = static_cast<uint64_t>(row.stored_steps());
   desc.shape[2] = static_cast<uint64_t>(row.stored_width());
-  return Ref<Buffer>::adopt(new Buffer(context, desc));
+  return charged_as(SYNFIRE_TAG_BUFFER, [&] { return Ref<Buffer>::adopt(new Buffer(context, desc)); });
 }
 
 void copy_rows(const View& source, Buffer& destination, Context& context) {

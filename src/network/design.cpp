@@ -1,5 +1,6 @@
 #include "design.hpp"
 
+#include "cycles.hpp"
 #include "random_seed.hpp"
 #include "stages/stage_kinds.hpp"
 
@@ -21,7 +22,7 @@ using namespace synfire::core;
 
 namespace {
 
-constexpr std::string_view seed_name = "seed";
+constexpr std::string_view seed_name = "seed", frozen_value = "frozen";
 
 // "an integer from 0 on, at most 1".
 std::string range_text(const ValueSpec& spec) {
@@ -178,7 +179,35 @@ void check_edge(const NetworkRules& rules, const StageKind& kind, const Stage& b
          before.name.c_str(), why.c_str());
 }
 
+// "\"a\", \"b\" and \"c\"".
+std::string names_of(const std::vector<Stage>& stages, std::span<const uint32_t> of) {
+  std::string text;
+  for (size_t i = 0; i < of.size(); ++i)
+    text.append(i == 0 ? "\"" : i + 1 == of.size() ? " and \"" : ", \"").append(stages[of[i]].name).append("\"");
+  return text;
+}
+
 }  // namespace
+
+// Checks the delay of an input that is there.
+void Design::check_delay(const Stage& stage, const Edge& edge, const Stage& before) const {
+  const StageKind& kind = *stage.kind;
+  if (edge.delay == 0) return;
+  if (edge.delay < 0 || edge.delay > most_delay)
+    fail_argument("SYN-NETWORK-DELAY", "stage \"%s\" reads stage \"%s\" with a delay of %d; 0 to %lld are allowed",
+                  stage.name.c_str(), before.name.c_str(), edge.delay, static_cast<long long>(most_delay));
+  if ((before.makes & signal::spikes) == 0 || edge.port != Port::output)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-DELAY",
+         "stage \"%s\" reads %s of stage \"%s\" of kind %s with a delay; only spikes of neurons can be read so",
+         stage.name.c_str(), edge.port == Port::v ? "V" : "the output", before.name.c_str(), before.kind->traits.name);
+  if (!kind.traits.reads_before)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-DELAY",
+         "stage \"%s\" of kind %s reads stage \"%s\" with a delay of %d; stages of its kind read without one",
+         stage.name.c_str(), kind.traits.name, before.name.c_str(), edge.delay);
+  NetworkRules longer = rules_;
+  longer.n_steps += edge.delay;
+  check_size(longer, before.width(), "the width of a stage that is read with a delay");
+}
 
 void Design::check_edges(const Stage& stage) const {
   const StageKind& kind = *stage.kind;
@@ -190,12 +219,18 @@ void Design::check_edges(const Stage& stage) const {
          stage.inputs.size() < kind.traits.least_inputs ? "needed" : "allowed");
   for (size_t i = 0; i < stage.inputs.size(); ++i) {
     const Edge& edge = stage.inputs[i];
-    if (edge.from >= stages_.size() || edge.delay != 0)
-      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
-           "a stage of kind %s reads stage %u with a delay of %d; a stage before and no delay are needed",
-           kind.traits.name, edge.from, edge.delay);
+    if (edge.from == not_added) continue;
+    if (edge.from >= stages_.size())
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s reads stage %u, which is not before it",
+           kind.traits.name, edge.from);
     const Stage& before = stages_[edge.from];
     check_edge(rules_, kind, before, edge.port);
+    check_delay(stage, edge, before);
+    if (!before.has_shape && !kind.traits.joins)
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-AWAITS",
+           "a stage of kind %s reads stage \"%s\", whose shape follows from neurons that are not there yet; until they "
+           "are, a sum can read it",
+           kind.traits.name, before.name.c_str());
     const auto here = stage.inputs.begin() + static_cast<ptrdiff_t>(i);
     if (std::find(stage.inputs.begin(), here, edge) != here)
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "a stage of kind %s reads stage \"%s\" twice",
@@ -206,6 +241,17 @@ void Design::check_edges(const Stage& stage) const {
         fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN",
              "a stage of kind %s cannot read stage \"%s\", which stage \"%s\" of the same kind reads", kind.traits.name,
              before.name.c_str(), stages_[reader.from].name.c_str());
+  }
+  for (const Awaited& one : stage.awaits) {
+    if (kind.traits.awaits == Awaits::never)
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-AWAITS",
+           "stage \"%s\" of kind %s reads \"%.64s\", which is not there yet; a synapse, a convolution or a scale can",
+           stage.name.c_str(), kind.traits.name, one.name.c_str());
+    const int32_t delay = stage.inputs[one.input].delay;
+    if (delay < 1 || delay > most_delay)
+      fail_argument("SYN-NETWORK-DELAY",
+                    "stage \"%s\" reads \"%.64s\", which is not there yet, with a delay of %d; 1 to %lld are allowed",
+                    stage.name.c_str(), one.name.c_str(), delay, static_cast<long long>(most_delay));
   }
   if (kind.traits.role == Role::trains && has(Role::trains))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CHAIN", "the network has stage \"%s\" of kind %s; one is allowed",
@@ -228,16 +274,20 @@ size_t Design::place(Stage&& stage) {
   if (!kind.traits.draws_for.empty()) stage.seed = random_seed(rules_.seed, stage.name, kind.traits.draws_for);
   make_room(stages_, 1);
   make_room(readers_, 1);
-  for (const Edge& edge : stage.inputs) make_room(readers_[edge.from], stage.inputs.size());
+  for (const Edge& edge : stage.inputs)
+    if (edge.from != not_added) make_room(readers_[edge.from], stage.inputs.size());
   numbers_.emplace(stage.name, index);
   for (const Edge& edge : stage.inputs)
-    readers_[edge.from].push_back({static_cast<uint32_t>(index), edge.port, edge.delay});
+    if (edge.from != not_added) readers_[edge.from].push_back({static_cast<uint32_t>(index), edge.port, edge.delay});
   std::optional<size_t>& role = first_[static_cast<size_t>(kind.traits.role)];
   if (!role) role = index;
   stages_.push_back(std::move(stage));
   readers_.emplace_back();
   keep_if([&] {
-    stages_[index].output = kind.shape(view(index));
+    Stage& placed = stages_[index];
+    placed.has_shape = placed.awaits.empty() || kind.traits.awaits != Awaits::unshaped;
+    placed.output =
+        placed.has_shape ? kind.shape(view(index)) : core::Flow{.n_steps = rules_.n_steps, .batch = rules_.batch};
     stages_[index].makes = kind.makes(view(index));
   });
   return index;
@@ -245,7 +295,8 @@ size_t Design::place(Stage&& stage) {
 
 void Design::drop_last() noexcept {
   const size_t index = stages_.size() - 1;
-  for (const Edge& edge : stages_.back().inputs) readers_[edge.from].pop_back();
+  for (const Edge& edge : stages_.back().inputs)
+    if (edge.from != not_added) readers_[edge.from].pop_back();
   std::optional<size_t>& role = first_[static_cast<size_t>(stages_.back().kind->traits.role)];
   if (role == index) role.reset();
   numbers_.erase(stages_.back().name);
@@ -275,9 +326,81 @@ void Design::change(size_t index, Change change) {
   }
 }
 
+// A stage that awaits others is checked when they are there.
 void Design::check(size_t index) {
   stages_[index].kind->settle(stages_[index]);
-  stages_[index].kind->check(view(index));
+  if (stages_[index].awaits.empty()) stages_[index].kind->check(view(index));
+}
+
+// ---- stages that await the last one ---------------------------------------------------------------------------------
+
+void Design::connect() {
+  const auto last = static_cast<uint32_t>(stages_.size() - 1);
+  const auto is_last = [&](const Awaited& one) { return one.name == stages_[last].name; };
+  if (std::ranges::none_of(stages_, [&](const Stage& stage) { return std::ranges::any_of(stage.awaits, is_last); }))
+    return;
+  std::vector<std::pair<size_t, Stage>> before;
+  std::vector<bool> changed(stages_.size());
+  try {
+    for (size_t i = 0; i < last; ++i) {
+      Stage& stage = stages_[i];
+      const bool awaits = std::ranges::any_of(stage.awaits, is_last);
+      const bool follows =
+          std::ranges::any_of(stage.inputs, [&](const Edge& edge) { return edge.from < i && changed[edge.from]; });
+      if (!awaits && !follows) continue;
+      changed[i] = true;
+      before.emplace_back(i, stage);
+      for (const Awaited& one : before.back().second.awaits) {
+        if (!is_last(one)) continue;
+        Edge& edge = stage.inputs[one.input];
+        edge.from = last;
+        readers_[last].push_back({static_cast<uint32_t>(i), edge.port, edge.delay});
+        check_edge(rules_, *stage.kind, stages_[last], edge.port);
+        check_delay(stage, edge, stages_[last]);
+      }
+      std::erase_if(stage.awaits, is_last);
+      if (stage.awaits.empty()) shape_again(i);
+    }
+    check_cycles();
+  } catch (...) {
+    for (auto& [i, stage] : before) stages_[i] = std::move(stage);
+    readers_[last].clear();
+    throw;
+  }
+}
+
+void Design::shape_again(size_t index) {
+  Stage& stage = stages_[index];
+  const core::Flow shape = stage.kind->shape(view(index)), assumed = stage.output;
+  const std::string before = stage.kind->shape_text(view(index));
+  stage.output = shape;
+  const bool is_same = shape.height == assumed.height && shape.width == assumed.width &&
+                       shape.channels == assumed.channels && shape.elements == assumed.elements;
+  const bool had_shape = std::exchange(stage.has_shape, true);
+  if (!is_same && had_shape)
+    fail_argument("SYN-NETWORK-SHAPE", "stage \"%s\" had the shape %s and has %s with what it awaited",
+                  stage.name.c_str(), before.c_str(), stage.kind->shape_text(view(index)).c_str());
+  stage.makes = stage.kind->makes(view(index));
+  check(index);
+}
+
+void Design::check_cycles() const {
+  const Cycles cycles(*this);
+  for (const std::vector<uint32_t>& unit : cycles.units) {
+    if (cycles.has[unit.front()] == 0) continue;
+    for (const uint32_t index : unit)
+      if (!stages_[index].kind->traits.takes_steps)
+        fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-CYCLE",
+             "stages %s are a cycle, which is computed step by step; stage \"%s\" of kind %s takes all steps at once",
+             names_of(stages_, unit).c_str(), stages_[index].name.c_str(), stages_[index].kind->traits.name);
+    if (rules_.n_steps > most_recorded_steps)
+      fail_argument(
+          "SYN-NETWORK-CYCLE",
+          "the network has %lld steps, and stages %s are a cycle, which is recorded step by step; at most %lld "
+          "steps are allowed",
+          static_cast<long long>(rules_.n_steps), names_of(stages_, unit).c_str(),
+          static_cast<long long>(most_recorded_steps));
+  }
 }
 
 namespace {
@@ -292,12 +415,13 @@ void assign(Stage& stage, const ValueSpec& spec, double value) {
 }
 
 Stage new_stage(const StageKind& kind, const char* name, std::unique_ptr<StageSettings> settings,
-                std::vector<Edge>&& inputs) {
+                std::vector<Edge>&& inputs, std::vector<Awaited>&& awaits) {
   Stage stage;
   stage.kind = &kind;
   stage.name = name;
   stage.settings = std::move(settings);
   stage.inputs = std::move(inputs);
+  stage.awaits = std::move(awaits);
   for (const ValueSpec& spec : kind.traits.values) stage.values.push_back(spec.initial);
   return stage;
 }
@@ -307,12 +431,12 @@ Stage new_stage(const StageKind& kind, const char* name, std::unique_ptr<StageSe
 // Without stages that are named: all that it can read, or the stage before.
 std::vector<Edge> Design::edges_of(const StageKind& kind, Choices choices, const Reads& reads) const {
   std::vector<Edge> edges;
-  const auto read = [&](uint32_t from, std::optional<Port> named) {
+  const auto read = [&](uint32_t from, std::optional<Port> named, int32_t delay = 0) {
     const bool is_there = from < stages_.size();
-    edges.push_back({from, is_there ? kind.port(choices, named, stages_[from]) : named.value_or(Port::output)});
+    edges.push_back({from, is_there ? kind.port(choices, named, stages_[from]) : named.value_or(Port::output), delay});
   };
   if (reads) {
-    for (const StageInput& input : *reads) read(input.from, input.port);
+    for (const StageInput& input : *reads) read(input.from, input.port, input.delay);
     return edges;
   }
   if (kind.traits.reads == 0) return edges;
@@ -329,8 +453,15 @@ std::vector<Edge> Design::edges_of(const StageKind& kind, Choices choices, const
 
 size_t Design::add(const StageKind& kind, const char* name, Choices choices, const Reads& reads,
                    std::span<const InitialValue> values) {
-  const size_t index = place(new_stage(kind, name, kind.settings(*this, choices), edges_of(kind, choices, reads)));
-  keep_if([&] { give_values(index, values); });
+  std::vector<Awaited> awaits;
+  for (size_t i = 0; reads && i < reads->size(); ++i)
+    if ((*reads)[i].from == not_added) awaits.push_back({i, (*reads)[i].later});
+  const size_t index =
+      place(new_stage(kind, name, kind.settings(*this, choices), edges_of(kind, choices, reads), std::move(awaits)));
+  keep_if([&] {
+    give_values(index, values);
+    connect();
+  });
   return index;
 }
 
@@ -354,12 +485,13 @@ void Design::give_values(size_t index, std::span<const InitialValue> values) {
   if (!further.empty()) check(index);
 }
 
-size_t Design::add_copy(const Stage& from, std::vector<Edge>&& inputs, std::optional<uint64_t> seed) {
-  const size_t index = place(
-      new_stage(*from.kind, from.name.c_str(), from.settings ? from.settings->copy() : nullptr, std::move(inputs)));
+size_t Design::add_copy(const Stage& from, std::vector<Edge>&& inputs, std::vector<Awaited>&& awaits,
+                        std::optional<uint64_t> seed) {
+  const size_t index = place(new_stage(*from.kind, from.name.c_str(), from.settings ? from.settings->copy() : nullptr,
+                                       std::move(inputs), std::move(awaits)));
   keep_if([&] {
     Stage& stage = stages_[index];
-    if (stage.width() != from.width())
+    if (stage.has_shape && stage.width() != from.width())
       fail_argument("SYN-NETWORK-WIDTH", "stage \"%s\" has a width of %lld; what comes before it gives it %lld",
                     stage.name.c_str(), static_cast<long long>(from.width()), static_cast<long long>(stage.width()));
     for (const ValueSpec& spec : stage.kind->traits.values) {
@@ -368,8 +500,10 @@ size_t Design::add_copy(const Stage& from, std::vector<Edge>&& inputs, std::opti
       stage.at(spec) = from.at(spec);
     }
     if (seed) stage.seed = *seed;
+    stage.freezes = from.freezes;
     stage.kind->settle(stage);
-    stage.kind->check_copy(view(index));
+    if (stage.awaits.empty()) stage.kind->check_copy(view(index));
+    connect();
   });
   return index;
 }
@@ -434,8 +568,18 @@ bool Design::has_other_readers(Edge edge) const noexcept {
 }
 
 Edge Design::source(Edge edge) const noexcept {
-  while (stages_[edge.from].kind->hands_on(stages_[edge.from])) edge = stages_[edge.from].inputs.front();
+  while (stages_[edge.from].kind->hands_on(stages_[edge.from])) {
+    const int32_t delay = edge.delay;
+    edge = stages_[edge.from].inputs.front();
+    edge.delay += delay;
+  }
   return edge;
+}
+
+int32_t Design::longest_delay(size_t index) const noexcept {
+  int32_t longest = 0;
+  for (const Edge& reader : readers_[index]) longest = std::max(longest, reader.delay);
+  return longest;
 }
 
 // ---- the network as a whole -----------------------------------------------------------------------------------------
@@ -477,6 +621,7 @@ std::vector<size_t> Design::outputs_with_own_loss() const {
 }
 
 bool Design::is_complete() const noexcept {
+  if (std::ranges::any_of(stages_, [](const Stage& stage) { return !stage.awaits.empty(); })) return false;
   const auto can_end = [](const Stage& stage) { return stage.kind->can_end(stage); };
   if (std::ranges::none_of(stages_, can_end)) return false;
   for (size_t i = 0; i < stages_.size(); ++i)
@@ -516,6 +661,11 @@ void Design::check_complete() const {
   for (size_t i = 0; i < stages_.size(); ++i)
     if (stages_[i].kind->traits.reads_all) check_reads_all(i);
   if (is_complete()) return;
+  for (const Stage& stage : stages_)
+    if (!stage.awaits.empty())
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
+           "stage \"%s\" reads stage \"%.64s\", which has not been added", stage.name.c_str(),
+           stage.awaits.front().name.c_str());
   const auto can_end = [](const Stage& stage) { return stage.kind->can_end(stage); };
   if (std::ranges::none_of(stages_, can_end))
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE", "%s", least_network);
@@ -558,6 +708,11 @@ size_t Design::set_value(const char* stage_name, const char* name, double value,
     if (is_built && !spec->changes)
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-BUILT",
            "\"%s\" of stage \"%s\" cannot change any more: the network is built", name, stage_name);
+    if (frozen_value == name && value == 0 && stage.is_built && stage.was_frozen)
+      fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-FROZEN",
+           "stage \"%s\" was frozen when the network was built, so it has no gradients and no moments; build it with "
+           "\"frozen\" 0, and freeze it then",
+           stage_name);
     change(index, [&](Stage& changed) { assign(changed, *spec, value); });
     return index;
   }
@@ -576,7 +731,11 @@ double Design::get_value(const char* stage_name, const char* name) const {
 }
 
 void Design::built() noexcept {
-  for (Stage& stage : stages_) stage.kind->built(stage);
+  for (Stage& stage : stages_) {
+    stage.was_frozen = stage.is_built_frozen();
+    stage.is_built = true;
+    stage.kind->built(stage);
+  }
 }
 
 void Design::take_changes(const Design& from) {
@@ -586,6 +745,7 @@ void Design::take_changes(const Design& from) {
     for (const ValueSpec& spec : next[i].kind->traits.values)
       // A value without an effect here describes the data that the network accepts: the program's choice.
       if (spec.changes && spec.effect != ValueSpec::Effect::on_none) next[i].at(spec) = other.at(spec);
+    if (other.freezes) next[i].at(*next[i].find_spec("frozen")) = 1;
     next[i].kind->take_changes(next[i], other);
     if (!next[i].seed_is_set) next[i].seed = other.seed;
   }

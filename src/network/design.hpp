@@ -1,6 +1,6 @@
 // The design of a network: its stages with their names, shapes and values, and their edges. It is checked completely as
-// it grows, and takes no memory of a device; parts.hpp makes its parts. Stages are in topological order: an edge
-// without a delay comes from an earlier stage.
+// it grows, and takes no memory of a device; parts.hpp makes its parts. Without edges with a delay, which may come from
+// later stages, stages are in topological order.
 #ifndef SYNFIRE_NETWORK_DESIGN_HPP
 #define SYNFIRE_NETWORK_DESIGN_HPP
 
@@ -25,7 +25,9 @@ namespace synfire::network {
 inline constexpr double absent_value = std::numeric_limits<double>::quiet_NaN();
 // The limit keeps files from describing networks that cannot be saved or take long to build.
 inline constexpr size_t most_stages = 4096;
-inline constexpr size_t most_values = 256;  // that a program gives a stage when it adds it: more than any has
+inline constexpr size_t most_values = 256;            // that a program gives a stage when it adds it: more than any has
+inline constexpr int64_t most_delay = 65535;          // steps
+inline constexpr int64_t most_recorded_steps = 4096;  // of a network with a cycle, which is recorded step by step
 
 // A program may compute gradients itself, between two more graphs: the first goes on with the state, or begins anew.
 enum class OwnLoss : int32_t {
@@ -53,12 +55,18 @@ void check_size(const NetworkRules& rules, int64_t width, const char* name);
 // Throws INVALID_ARGUMENT unless the value is one of the constants from 0 to `most`.
 void check_choice(int32_t value, const char* name, int32_t most, const char* allowed);
 
-// An input of a new stage: an earlier stage by its number, at a port or, without one, where the kind reads.
+// An input of a new stage: an earlier stage by its number, at a port or, without one, where the kind reads; or the
+// spikes of neurons that are added later, by their name.
 struct StageInput {
-  StageInput(uint32_t number, std::optional<Port> named = std::nullopt) noexcept : from(number), port(named) {}
+  StageInput(uint32_t number, std::optional<Port> named = std::nullopt, int32_t steps = 0) noexcept
+      : from(number), port(named), delay(steps) {}
+  StageInput(std::string awaited, int32_t steps) noexcept
+      : from(not_added), port(Port::output), delay(steps), later(std::move(awaited)) {}
 
   uint32_t from;
   std::optional<Port> port;
+  int32_t delay;
+  std::string later = {};
 };
 // None: the stage before, or nothing if the kind reads nothing or the stage is the first.
 using Reads = std::optional<std::vector<StageInput>>;
@@ -81,7 +89,8 @@ class Design {
   size_t add(const StageKind& kind, const char* name, Choices choices, const Reads& reads,
              std::span<const InitialValue> values = {});
   // Adds a stage of another design with these inputs. Without a seed, it gets that of a new stage.
-  size_t add_copy(const Stage& from, std::vector<Edge>&& inputs, std::optional<uint64_t> seed);
+  size_t add_copy(const Stage& from, std::vector<Edge>&& inputs, std::vector<Awaited>&& awaits,
+                  std::optional<uint64_t> seed);
   // Changes settings of a stage. The body checks its change.
   StageSettings& settings(size_t index) noexcept { return *stages_[index].settings; }
   void built() noexcept;
@@ -114,8 +123,10 @@ class Design {
   bool is_read(size_t index, Port port) const noexcept;
   // True if the array that this edge of a stage reads has other readers.
   bool has_other_readers(Edge edge) const noexcept;
-  // The array that an edge reads, beyond stages that pass on their input.
+  // The array that an edge reads, beyond stages that pass on their input; the delay is that of the whole way.
   Edge source(Edge edge) const noexcept;
+  // The longest delay at which the spikes of a stage are read.
+  int32_t longest_delay(size_t index) const noexcept;
 
   // ---- the network as a whole
   bool has(Role role) const noexcept { return first_[static_cast<size_t>(role)].has_value(); }
@@ -133,9 +144,14 @@ class Design {
 
  private:
   size_t place(Stage&& stage);
+  // Gives the stages that await the last one their input, and those that follow from it their shape.
+  void connect();
+  void shape_again(size_t index);
+  void check_cycles() const;
   bool has_reader_of_counts(size_t index, bool as_they_are) const;
   std::vector<Edge> edges_of(const StageKind& kind, Choices choices, const Reads& reads) const;
   void check_edges(const Stage& stage) const;
+  void check_delay(const Stage& stage, const Edge& edge, const Stage& before) const;
   void drop_last() noexcept;
   // Takes the last stage back if the body throws.
   template <class Body>
@@ -166,7 +182,10 @@ class StageView {
   const Edge& edge(size_t i = 0) const noexcept { return stage().inputs[i]; }
   // The stage that it reads, with the shape of the read port.
   StageView input(size_t i = 0) const noexcept { return {*design_, edge(i).from}; }
+  // Without channels if the stage is not there yet, or has no shape yet.
   core::Flow flow(size_t i = 0) const noexcept {
+    if (edge(i).from == not_added)
+      return {.n_steps = rules().n_steps, .batch = rules().batch, .elements = core::Elements::spikes};
     core::Flow flow = input(i)->output;
     if (edge(i).port == Port::v) flow.elements = core::Elements::values;
     return flow;

@@ -43,8 +43,18 @@ void check_numbers(const StateArray& array, std::span<const std::byte> bytes) {
   }
 }
 
+void check_whole(const StateArray& array, std::span<const std::byte> bytes) {
+  uint64_t number = 0;
+  std::memcpy(&number, bytes.data(), sizeof number);
+  if (number > array.most)
+    fail_argument("SYN-NETWORK-NUMBER", "tensor %s is %llu; at most %llu is allowed", files::shown(array.name).c_str(),
+                  static_cast<unsigned long long>(number), static_cast<unsigned long long>(array.most));
+}
+
 void check_array(const StateArray& array, const files::SafetensorsFile& file) {
   const std::span<const std::byte> bytes = file.bytes(array.name, array.dtype, array.shape);
+  if (array.check) array.check(bytes);
+  if (array.most != UINT64_MAX) check_whole(array, bytes);
   if (array.numbers == StateArray::Numbers::any) return;
   if (array.dtype == files::Dtype::f64)
     check_numbers<double>(array, bytes);
@@ -54,8 +64,10 @@ void check_array(const StateArray& array, const files::SafetensorsFile& file) {
 
 std::vector<double> parameter_values(const files::SafetensorsFile& file, const std::string& name, int64_t n_neurons) {
   const files::SafetensorsFile::Tensor* const tensor = file.find(name);
-  const bool per_neuron = tensor && !tensor->shape.empty();
-  const std::span<const int64_t> shape(&n_neurons, per_neuron ? 1 : 0);
+  // One number, one for each neuron, or one for each channel, whose number divides that of the neurons.
+  const int64_t held = tensor && !tensor->shape.empty() ? tensor->shape[0] : 1;
+  const int64_t length = held > 1 && n_neurons % held == 0 ? held : n_neurons;
+  const std::span<const int64_t> shape(&length, tensor && !tensor->shape.empty() ? 1 : 0);
   return numbers_of<double>(file.bytes(name, files::Dtype::f64, shape));
 }
 
@@ -98,6 +110,7 @@ void Network::apply_values(const HeldGraphs& held) const {
       else
         held.find(kind)->set_value(one.operation, one.known_as, recorded_value(parts_->stage(one.stage), one.name));
     }
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages) stage->take_values();
 }
 
 // Where the training continues. With batches of another size, the epoch begins again.

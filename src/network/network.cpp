@@ -4,6 +4,7 @@
 #include "stages/stage_kinds.hpp"
 
 #include <base/error.hpp>
+#include <base/log.hpp>
 #include <base/make_room.hpp>
 
 #include <algorithm>
@@ -157,6 +158,9 @@ void Network::build() {
   if (parts->has_own_loss()) parts->record_own_loss();
   parts_ = std::move(parts);
   design_.built();
+  log_message(SYNFIRE_LOG_CHOICE, "network: %zu stages, %llu bytes of device memory and %llu page-locked",
+              design_.stages().size(), static_cast<unsigned long long>(bytes.device()),
+              static_cast<unsigned long long>(bytes.pinned));
 }
 
 void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) {

@@ -53,6 +53,9 @@ class Network final : public core::Child {
   void save(core::FunctionRef<void(const files::SafetensorsWriter&)> write);
   // The network becomes that of the file, or stays as it is.
   void load(const files::SafetensorsFile& file);
+  // Arrays of any file; fills in which were loaded. With `leave_out`, those that the file lacks or has in another shape
+  // are not.
+  void load_arrays(const files::SafetensorsFile& file, std::span<synfire_array_source> sources, bool leave_out);
   // load() for a network that nobody else has yet.
   void load_first(const files::SafetensorsFile& file, const SavedNetwork& whole);
 

@@ -33,12 +33,40 @@ Ref<Buffer> Parts::make(int32_t dtype, std::initializer_list<int64_t> lengths, i
       if (__builtin_mul_overflow(size, static_cast<uint64_t>(length), &size)) size = UINT64_MAX;
     desc.data = planned->reserve(memory, size);
   }
-  return Ref<Buffer>::adopt(new Buffer(context, desc));
+  return charged_as(SYNFIRE_TAG_BUFFER, [&] { return Ref<Buffer>::adopt(new Buffer(context, desc)); });
 }
 
 Ref<Buffer> Parts::make_sequence(int32_t dtype, int64_t n_steps, int64_t n_rows, int64_t width, int32_t memory) {
   const RowShape row = {dtype, n_steps, width};
   return make(dtype, {row.stored_steps(), n_rows, row.stored_width()}, memory);
+}
+
+Buffer* Parts::part(Buffer& whole, int64_t first_step, int64_t n_steps) {
+  Ref<Buffer>& made = parts_[{&whole, first_step, n_steps}];
+  if (made) return made.get();
+  const View& view = whole.view();
+  const std::span<const int64_t> lengths = whole.shape().all();
+  const uint64_t step_bytes = view.bytes / static_cast<uint64_t>(lengths[0]);
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  desc.memory = view.memory;
+  desc.dtype = whole.dtype();
+  std::ranges::transform(lengths, desc.shape, [](int64_t length) { return static_cast<uint64_t>(length); });
+  desc.shape[0] = static_cast<uint64_t>(n_steps);
+  desc.data = static_cast<char*>(view.data) + static_cast<uint64_t>(first_step) * step_bytes;
+  desc.release = [](void* array) { static_cast<Buffer*>(array)->release(); };
+  desc.release_user = &whole;
+  made = charged_as(SYNFIRE_TAG_BUFFER, [&] { return Ref<Buffer>::adopt(new Buffer(context, desc)); });
+  whole.retain();
+  return made.get();
+}
+
+Buffer& Parts::import(size_t index, const Buffer& array) {
+  Ref<Buffer>& made = imports_[index];
+  const bool packs = array.dtype() == SYNFIRE_DTYPE_TIME_BITS;
+  if (!made)
+    made =
+        make_sequence(packs ? SYNFIRE_DTYPE_BITS : array.dtype(), rules().n_steps, rules().batch, stage(index).width());
+  return *made;
 }
 
 // ---- slots ----------------------------------------------------------------------------------------------------------
@@ -75,25 +103,43 @@ namespace {
 // Gradients begin at losses, at outputs with a loss of the program's and at stages that begin one themselves, and go
 // back to trained stages.
 std::vector<GradientPlan> plan_gradients(const Design& design) {
+  const Cycles cycles(design);
   const size_t n_stages = design.stages().size();
   std::vector<GradientPlan> plan(n_stages, GradientPlan{});
   if (!design.is_trainable()) return plan;
   std::vector<bool> gets(n_stages), begins(n_stages);
   for (const size_t output : design.outputs_with_own_loss()) begins[output] = true;
-  for (size_t i = n_stages; i-- > 0;) {
-    const Stage& stage = design.stages()[i];
-    gets[i] = begins[i] || stage.kind->begins_gradient(stage) ||
-              std::ranges::any_of(design.readers(i), [&](const Edge& reader) { return gets[reader.from]; });
+  for (auto unit = cycles.units.rbegin(); unit != cycles.units.rend(); ++unit) {
+    const bool any_gets = std::ranges::any_of(*unit, [&](uint32_t i) {
+      const Stage& stage = design.stages()[i];
+      return begins[i] || stage.kind->begins_gradient(stage) ||
+             std::ranges::any_of(design.readers(i), [&](const Edge& reader) { return gets[reader.from]; });
+    });
+    for (const uint32_t i : *unit) gets[i] = any_gets;
   }
-  for (size_t i = 0; i < n_stages; ++i) {
-    const Stage& stage = design.stages()[i];
-    if (!gets[i]) continue;
-    plan[i].learns = stage.kind->learns(design.view(i));
-    if (plan[i].learns) plan[design.owner_of_weights(i)].trains = true;
-    plan[i].passes = std::ranges::any_of(stage.inputs, [&](const Edge& edge) { return plan[edge.from].has_backward; });
-    plan[i].has_backward = plan[i].learns || plan[i].passes;
+  for (const std::vector<uint32_t>& unit : cycles.units) {
+    bool any_has = false;
+    for (const uint32_t i : unit) {
+      const Stage& stage = design.stages()[i];
+      if (!gets[i]) continue;
+      plan[i].learns = stage.kind->learns(design.view(i));
+      if (plan[i].learns) plan[design.owner_of_weights(i)].trains = true;
+      plan[i].passes =
+          std::ranges::any_of(stage.inputs, [&](const Edge& edge) { return plan[edge.from].has_backward; });
+      plan[i].has_backward = plan[i].learns || plan[i].passes;
+      any_has = any_has || plan[i].has_backward;
+    }
+    // In a cycle, a stage that has a gradient passes one on to all.
+    if (cycles.has[unit.front()] == 0 || !any_has) continue;
+    for (const uint32_t i : unit) plan[i].passes = plan[i].has_backward = true;
   }
   return plan;
+}
+
+std::vector<int32_t> longest_delays(const Design& design) {
+  std::vector<int32_t> delays(design.stages().size());
+  for (size_t i = 0; i < delays.size(); ++i) delays[i] = design.longest_delay(i);
+  return delays;
 }
 
 }  // namespace
@@ -104,6 +150,8 @@ Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
       planned(planning),
       data_needs(what.data_needs()),
       gradients(plan_gradients(what)),
+      cycles(what),
+      delays(longest_delays(what)),
       arena(std::make_shared<Arena>(where.device())),
       training_start(what.stages().size() + 1),
       offsets_before(what.stages().size() + 1) {
@@ -126,6 +174,13 @@ Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
   for (const std::unique_ptr<StageParts>& one : stages) one->add_reset(resets, {0, 0});
   kept = std::make_unique<KeptState>(*this);
   if (planned) bytes.buffers = planned->device_bytes() - before - bytes.synapses - bytes.layers - bytes.optimizer;
+}
+
+bool Parts::is_divided(size_t index) const {
+  return in_cycle(index) || delays[index] > 0 || std::ranges::any_of(design.readers(index), [&](const Edge& reader) {
+           const Stage& by = stage(reader.from);
+           return in_cycle(reader.from) || (by.kind->hands_on(by) && is_divided(reader.from));
+         });
 }
 
 // Outputs of the same array, such as two readouts of every step, have the same memory.

@@ -3,6 +3,7 @@
 #ifndef SYNFIRE_NETWORK_PARTS_HPP
 #define SYNFIRE_NETWORK_PARTS_HPP
 
+#include "cycles.hpp"
 #include "data_set.hpp"
 #include "design.hpp"
 #include "frame_tape.hpp"
@@ -12,9 +13,11 @@
 #include "stage_parts.hpp"
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <tuple>
 
 namespace synfire::network {
 
@@ -98,7 +101,11 @@ struct Parts {
   PartBytes bytes = {};  // counted by the planning device
 
   const std::vector<DataNeed> data_needs;
-  const std::vector<GradientPlan> gradients;        // of each stage
+  const std::vector<GradientPlan> gradients;  // of each stage
+  const Cycles cycles;
+  // The longest delay at which the spikes of each stage are read. Their array and its gradient have as many steps
+  // before the first.
+  const std::vector<int32_t> delays;
   std::vector<std::unique_ptr<StageParts>> stages;  // of each stage
   std::vector<NetworkInput> inputs;
   std::vector<NetworkOutput> outputs;
@@ -151,6 +158,14 @@ struct Parts {
   Ref<Buffer> make(int32_t dtype, std::initializer_list<int64_t> lengths, int32_t memory = SYNFIRE_MEMORY_DEVICE);
   Ref<Buffer> make_sequence(int32_t dtype, int64_t n_steps, int64_t n_rows, int64_t width,
                             int32_t memory = SYNFIRE_MEMORY_DEVICE);
+  // Steps of an array [steps, B, N] in memory of its own, as a buffer, which keeps the array alive. What is written to
+  // one of the two counts in the version of that one alone.
+  Buffer* part(Buffer& whole, int64_t first_step, int64_t n_steps);
+  // Memory for a copy of what an input hands on, of which parts can be read; time-packed spikes are packed by neurons.
+  Buffer& import(size_t index, const Buffer& array);
+  bool in_cycle(size_t index) const noexcept { return cycles.has[index] != 0; }
+  // True if parts of the arrays of a stage are read or written: they need memory of their own.
+  bool is_divided(size_t index) const;
 
   // True if there are two graphs around a loss of the program's own.
   bool has_own_loss() const noexcept { return rules().own_loss != OwnLoss::none && design.is_trainable(); }
@@ -174,6 +189,9 @@ struct Parts {
  private:
   void make_outputs();
   void make_frame();
+
+  std::map<std::tuple<Buffer*, int64_t, int64_t>, Ref<Buffer>> parts_;  // by their arrays, which live as long
+  std::map<size_t, Ref<Buffer>> imports_;                               // by the inputs
 };
 
 class StageMaker {
@@ -191,27 +209,35 @@ class StageMaker {
   template <class Body>
   void count_as(uint64_t PartBytes::*kind, Body body) const {
     const uint64_t before = allocated();
-    body();
+    if (kind == &PartBytes::layers)
+      core::charged_to_new_account(SYNFIRE_TAG_LAYER, body);
+    else
+      core::charged_as(kind == &PartBytes::synapses ? SYNFIRE_TAG_SYNAPSE : SYNFIRE_TAG_OPTIMIZER, body);
     parts_.bytes.*kind += allocated() - before;
   }
   // [T, B, width], or of such a flow: one that programs may read after a replay, unless they have given that up; one
   // that only the graphs read (Parts::passed_on()); and one number.
   Ref<Buffer> sequence(int32_t dtype, int64_t width) const { return sequence_in(read_later(), dtype, width); }
-  Ref<Buffer> passed_on_sequence(int32_t dtype, int64_t width) const {
-    return sequence_in(parts_.passed_on(), dtype, width);
-  }
+  Ref<Buffer> passed_on_sequence(int32_t dtype, int64_t width) const { return sequence_in(passed_on(), dtype, width); }
   Ref<Buffer> array(int32_t dtype, const core::Flow& flow) const { return array_in(read_later(), dtype, flow); }
   Ref<Buffer> passed_on_array(int32_t dtype, const core::Flow& flow) const {
-    return array_in(parts_.passed_on(), dtype, flow);
+    return array_in(passed_on(), dtype, flow);
+  }
+  // The same of spikes and of their gradient, with steps before the first that are read with a delay.
+  Ref<Buffer> delayed_sequence(int32_t dtype, int64_t width) const {
+    const int64_t n_steps = parts_.rules().n_steps + parts_.delays[stage_.index()];
+    return parts_.make_sequence(dtype, n_steps, parts_.rules().batch, width, read_later());
   }
   Ref<Buffer> one(int32_t dtype, int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
     return parts_.make(dtype, {1}, memory);
   }
 
  private:
-  int32_t read_later() const noexcept {
-    return parts_.rules().transient_arrays ? SYNFIRE_MEMORY_TRANSIENT : SYNFIRE_MEMORY_DEVICE;
+  int32_t read_later() const {
+    const bool transient = parts_.rules().transient_arrays && !parts_.is_divided(stage_.index());
+    return transient ? SYNFIRE_MEMORY_TRANSIENT : SYNFIRE_MEMORY_DEVICE;
   }
+  int32_t passed_on() const { return parts_.is_divided(stage_.index()) ? SYNFIRE_MEMORY_DEVICE : parts_.passed_on(); }
   Ref<Buffer> sequence_in(int32_t memory, int32_t dtype, int64_t width) const {
     return parts_.make_sequence(dtype, parts_.rules().n_steps, parts_.rules().batch, width, memory);
   }

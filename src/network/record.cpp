@@ -2,6 +2,8 @@
 #include "stage_recorder.hpp"
 
 #include <base/dtype.hpp>
+#include <operations/combine/combine.hpp>
+#include <operations/elementwise/copy.hpp>
 #include <operations/elementwise/fill.hpp>
 #include <operations/elementwise/scale_add.hpp>
 #include <operations/gather_rows/gather_rows.hpp>
@@ -18,14 +20,20 @@ using namespace synfire::core;
 StageRecorder::StageRecorder(Parts& parts, GraphKind kind)
     : parts_(parts),
       kind_(kind),
-      graph_(Ref<Graph>::adopt(
-          new Graph(parts.context, kind == GraphKind::inference ? parts.graph_slots() : 0, parts.arena))),
+      graph_(charged_to_new_account(SYNFIRE_TAG_GRAPH,
+                                    [&] {
+                                      const uint32_t n_slots = kind == GraphKind::inference ? parts.graph_slots() : 0;
+                                      return Ref<Graph>::adopt(new Graph(parts.context, n_slots, parts.arena));
+                                    })),
       handed_on_(parts.stages.size()),
       has_gradient_(parts.stages.size()),
+      has_step_gradient_(parts.stages.size()),
+      tapes_(parts.stages.size()),
       has_weight_gradients_(parts.stages.size()) {
   if (has_batch()) return;
   for (const NetworkOutput& output : parts_.outputs)
-    handed_on_[output.from.from][static_cast<size_t>(output.from.port)] = output.array.get();
+    if (!parts_.is_divided(output.from.from))
+      handed_on_[output.from.from][static_cast<size_t>(output.from.port)] = output.array.get();
 }
 
 void StageRecorder::note(const char* name, const char* known_as, uint64_t per_replay) {
@@ -56,20 +64,32 @@ Buffer* StageRecorder::array_at(size_t stage, Port port) const noexcept {
   return handed_on ? handed_on : parts_.stages[stage]->array(port);
 }
 
-StageRecorder::Read StageRecorder::read_edge(size_t reader, size_t i) const noexcept {
+Buffer* StageRecorder::steps_of(Buffer* array, const Edge& source) const {
+  if (!array) return nullptr;
+  const int64_t before = source.port == Port::output ? parts_.delays[source.from] : 0;
+  const int64_t first = before - source.delay;
+  // An array of one step, which may be one without steps, such as a readout.
+  if (step_ && rules().n_steps == 1 && before == 0) return array;
+  if (step_) return parts_.part(*array, first + *step_, 1);
+  return before == 0 ? array : parts_.part(*array, first, rules().n_steps);
+}
+
+StageRecorder::Read StageRecorder::read_edge(size_t reader, size_t i) const {
   const Edge& edge = parts_.stage(reader).inputs[i];
   StageParts& from = *parts_.stages[edge.from];
   if (Product* const product = from.product()) return {nullptr, {}, product, nullptr};
   const Edge source = parts_.design.source(edge);
-  return {array_at(source.from, source.port), from.kept(), nullptr, parts_.stages[source.from]->counts()};
+  return {steps_of(array_at(source.from, source.port), source), from.kept(), nullptr,
+          own(parts_.stages[source.from]->counts())};
 }
 
 StageRecorder::Gradient StageRecorder::begin_gradient(const Edge& source) {
   Buffer* const array =
       parts_.gradients[source.from].has_backward ? parts_.stages[source.from]->gradient(source.port) : nullptr;
   if (!array) return {nullptr, false};
-  bool& is_written = has_gradient_[source.from][static_cast<size_t>(source.port)];
-  return {array, std::exchange(is_written, true)};
+  const bool add = has_gradient(source.from, source.port);
+  (step_ ? has_step_gradient_ : has_gradient_)[source.from][static_cast<size_t>(source.port)] = true;
+  return {steps_of(array, source), add};
 }
 
 StageRecorder::Gradient StageRecorder::gradient_of(size_t reader, size_t i) {
@@ -80,11 +100,18 @@ StageRecorder::Gradient StageRecorder::gradient_of(size_t reader, size_t i) {
 }
 
 StageRecorder::Gradient StageRecorder::own_gradient(Port port) {
-  return begin_gradient({static_cast<uint32_t>(index_), port});
+  return begin_gradient({number(), port});
 }
 
-Buffer* StageRecorder::output_gradient(Port port) const noexcept {
-  return has_gradient_[index_][static_cast<size_t>(port)] ? parts_.stages[index_]->gradient(port) : nullptr;
+Buffer* StageRecorder::output_gradient(Port port) const {
+  return has_gradient(index_, port) ? steps_of(parts_.stages[index_]->gradient(port), {number(), port}) : nullptr;
+}
+
+void StageRecorder::clear_gradient() {
+  Buffer* const gradient = parts_.stages[index_]->gradient(Port::output);
+  if (parts_.delays[index_] == 0 || !parts_.gradients[index_].has_backward || !gradient) return;
+  append([&] { return OperationList{operations::Fill{gradient->view(), 0}}; });
+  has_gradient_[index_][static_cast<size_t>(Port::output)] = true;
 }
 
 // ---- the graphs -----------------------------------------------------------------------------------------------------
@@ -93,10 +120,12 @@ class Recording {
  public:
   Recording(Parts& parts, GraphKind kind)
       : parts_(parts), recorder_(parts, kind), leads_to_neurons_(parts.stages.size()) {
-    for (size_t i = parts.stages.size(); i-- > 0;)
-      leads_to_neurons_[i] = parts.stage(i).kind->traits.reads_products ||
-                             std::ranges::any_of(parts.design.readers(i),
-                                                 [&](const Edge& reader) { return leads_to_neurons_[reader.from]; });
+    const std::vector<std::vector<uint32_t>>& units = parts.cycles.units;
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit)
+      for (const uint32_t i : *unit)  // neurons are in every cycle
+        leads_to_neurons_[i] = parts.in_cycle(i) || parts.stage(i).kind->traits.reads_products ||
+                               std::ranges::any_of(parts.design.readers(i),
+                                                   [&](const Edge& reader) { return leads_to_neurons_[reader.from]; });
   }
 
   void record_inference() {
@@ -125,6 +154,7 @@ class Recording {
   // After the forward, whose arrays it reads.
   void record_own_backward(const Recording& forward) {
     recorder_.handed_on_ = forward.recorder_.handed_on_;
+    recorder_.tapes_ = forward.recorder_.tapes_;
     record_backward();
   }
 
@@ -159,9 +189,94 @@ class Recording {
   // Readouts and losses that no neurons follow come last, so that the passes of several heads are neighbours, which
   // small ones need to be joined in one launch. Nothing that is computed depends on it.
   void record_stages() {
+    const auto all = [](const Stage&) { return true; };
+    each(all, &StageParts::begin_forward);
     for (const bool leads : {true, false})
-      for (size_t i = 0; i < parts_.stages.size(); ++i)
-        if (!parts_.stage(i).inputs.empty() && leads_to_neurons_[i] == leads) at(i).forward(recorder_);
+      for (const std::vector<uint32_t>& unit : parts_.cycles.units) {
+        const uint32_t first = unit.front();
+        if (parts_.stage(first).inputs.empty() || leads_to_neurons_[first] != leads) continue;
+        if (parts_.in_cycle(first))
+          record_cycle(unit);
+        else
+          at(first).forward(recorder_);
+      }
+    each(all, &StageParts::end_forward);
+    copy_outputs();
+  }
+
+  // Outputs of arrays of which parts are read, so that they have memory of their own.
+  void copy_outputs() {
+    if (recorder_.has_batch()) return;
+    for (const NetworkOutput& output : parts_.outputs) {
+      const Edge& from = output.from;
+      if (!parts_.is_divided(from.from)) continue;
+      Buffer* const array = recorder_.steps_of(recorder_.array_at(from.from, from.port), from);
+      recorder_.append([&] { return OperationList{operations::Copy{array->view(), output.array->view()}}; });
+    }
+  }
+
+  // ---- cycles, step by step
+
+  bool hands_on(size_t index) const { return parts_.stage(index).kind->hands_on(parts_.stage(index)); }
+
+  // An array that an input hands on can be read in parts if it is in device memory and not packed by time.
+  void import_inputs(const std::vector<uint32_t>& unit) {
+    for (const uint32_t i : unit)
+      for (const Edge& edge : parts_.stage(i).inputs) {
+        const Edge source = parts_.design.source(edge);
+        const Stage& input = parts_.stage(source.from);
+        if (!input.inputs.empty()) continue;
+        Buffer*& array = recorder_.handed_on_[source.from][0];
+        if (array->memory() == SYNFIRE_MEMORY_DEVICE && array->dtype() != SYNFIRE_DTYPE_TIME_BITS) continue;
+        Buffer& copy = parts_.import(source.from, *array);
+        recorder_.append([&] { return copied(input.output, *array, copy); });
+        array = &copy;
+      }
+  }
+  static OperationList copied(const core::Flow& flow, Buffer& array, Buffer& copy) {
+    if (array.dtype() == copy.dtype()) return {operations::Copy{array.view(), copy.view()}};
+    Buffer* const sources[] = {&array};
+    const int64_t channels[] = {flow.n_features()};
+    return operations::combine({operations::CombineKind::concatenate,
+                                {flow.n_steps, flow.batch, flow.n_features()},
+                                sources,
+                                channels,
+                                {},
+                                &copy});
+  }
+
+  void record_cycle(const std::vector<uint32_t>& unit) {
+    import_inputs(unit);
+    for (const uint32_t i : unit)
+      if (hands_on(i)) at(i).forward(recorder_);
+    for (int64_t t = 0; t < parts_.rules().n_steps; ++t) {
+      recorder_.step_ = t;
+      for (const uint32_t i : unit)
+        if (!hands_on(i)) at(i).forward(recorder_);
+    }
+    recorder_.step_.reset();
+  }
+
+  void record_backward_of_cycle(const std::vector<uint32_t>& unit) {
+    if (!parts_.gradients[unit.front()].has_backward) return;
+    const auto each_of_unit = [&](void (StageParts::*record)(StageRecorder&)) {
+      for (auto i = unit.rbegin(); i != unit.rend(); ++i) (at(*i).*record)(recorder_);
+    };
+    each_of_unit(&StageParts::begin_backward);
+    std::vector<std::array<bool, n_ports>> written(parts_.stages.size());
+    for (int64_t t = parts_.rules().n_steps; t-- > 0;) {
+      recorder_.step_ = t;
+      std::ranges::fill(recorder_.has_step_gradient_, std::array<bool, n_ports>{});
+      each_of_unit(&StageParts::backward);
+      for (size_t i = 0; i < written.size(); ++i)
+        for (size_t port = 0; port < n_ports; ++port)
+          written[i][port] = written[i][port] || recorder_.has_step_gradient_[i][port];
+    }
+    recorder_.step_.reset();
+    for (size_t i = 0; i < written.size(); ++i)
+      for (size_t port = 0; port < n_ports; ++port)
+        recorder_.has_gradient_[i][port] = recorder_.has_gradient_[i][port] || written[i][port];
+    each_of_unit(&StageParts::end_backward);
   }
 
   // True if the backward of a stage may come before those of stages that were added later: it is the only one that
@@ -178,17 +293,27 @@ class Recording {
     stage.backward(recorder_);
   }
   void record_backward() {
-    const size_t n_stages = parts_.stages.size();
-    std::vector<bool> is_done(n_stages);
-    for (size_t i = n_stages; i-- > 0;) {
+    const std::vector<std::vector<uint32_t>>& units = parts_.cycles.units;
+    std::vector<bool> is_done(parts_.stages.size());
+    for (size_t i = 0; i < is_done.size(); ++i) {
+      at(i);
+      recorder_.clear_gradient();
+    }
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+      const uint32_t i = unit->front();
       // After all that read it.
       is_done[i] = may_come_first(i) && std::ranges::all_of(parts_.design.readers(i), [&](const Edge& reader) {
                      return is_done[reader.from] || !parts_.gradients[reader.from].has_backward;
                    });
       if (is_done[i]) record_backward_of(i);
     }
-    for (size_t i = n_stages; i-- > 0;)
-      if (!is_done[i]) record_backward_of(i);
+    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+      const uint32_t i = unit->front();
+      if (parts_.in_cycle(i))
+        record_backward_of_cycle(*unit);
+      else if (!is_done[i])
+        record_backward_of(i);
+    }
     each([](const Stage&) { return true; }, &StageParts::step);
   }
 

@@ -194,12 +194,13 @@ void check_score(const Design& design, const Parts& parts, const char* stage) {
                   design.stages()[index].kind->traits.name, kind_with(Role::scores).traits.name);
 }
 
-// Steps that an optimiser has begun.
-uint64_t steps_of(operations::Optimizer& optimizer) {
-  uint64_t n_taken = 0, n_skipped = 0;
+// Batches of which an optimiser has begun to use the gradients.
+uint64_t batches_of(operations::Optimizer& optimizer) {
+  uint64_t n_taken = 0, n_skipped = 0, n_accumulated = 0;
   optimizer.read(-1, "step_count", &n_taken, sizeof n_taken);
   optimizer.read(-1, "skipped", &n_skipped, sizeof n_skipped);
-  return n_taken + n_skipped;
+  optimizer.read(-1, "accumulated_batches", &n_accumulated, sizeof n_accumulated);
+  return (n_taken + n_skipped) * optimizer.spec().rates.batches_per_step + n_accumulated;
 }
 
 }  // namespace
@@ -209,16 +210,16 @@ uint64_t steps_of(operations::Optimizer& optimizer) {
 void Network::train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t& n_launched) {
   const bool on_host = device().is_host();
   Parts::Offsets& offsets = parts_->offsets_before;
-  uint64_t steps_before = 0;
+  uint64_t batches_before = 0;
   if (on_host) {
     parts_->read_offsets(GraphKind::training, held, offsets);
-    steps_before = steps_of(*parts_->optimizer);
+    batches_before = batches_of(*parts_->optimizer);
   }
   bool in_part = false;
   const auto go_on_from_there = [&] {
     if (!on_host) return;
     const uint64_t n_done = n_launched;
-    in_part = steps_of(*parts_->optimizer) - steps_before > n_done;
+    in_part = batches_of(*parts_->optimizer) - batches_before > n_done;
     for (const RecordedGraph::Value& one : parts_->graph(GraphKind::training).values)
       if (one.is_offset()) offsets[one.stage] += (n_done + (in_part ? 1 : 0)) * one.per_replay;
     parts_->set_offsets(held, offsets);
@@ -252,6 +253,8 @@ void Network::train(int64_t n_batches, synfire_network_result& result, std::span
     read_progress(held, result);
     n_batches = batches_per_epoch() - static_cast<int64_t>(result.batch);
   }
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages)
+    stage->check_batches(static_cast<uint64_t>(n_batches));
   uint64_t n_launched = 0;
   uint64_t skipped_before = 0, skipped = 0;
   with_state_kept(held, [&] {
@@ -404,6 +407,7 @@ void Network::infer(Buffer& inputs, int64_t n_rows, Buffer& outputs) {
   const NetworkOutput& output = parts_->outputs.front();
   RowsOfArrays rows;
   rows.inputs.push_back({*input.array, Rows(inputs, "inputs", input.row, n_rows, batch)});
+  outputs.check_may_be_written("outputs");
   rows.outputs.push_back({*output.array, Rows(outputs, "outputs", output.row, n_rows, batch)});
   infer_rows(rows, n_rows);
 }
@@ -430,6 +434,7 @@ void Network::infer(std::span<const GivenArray> arrays, int64_t n_rows) {
     if (!to) continue;
     const NetworkOutput& output = parts_->outputs[i];
     in_stage(design_.stages()[output.stage], [&] {
+      to->check_may_be_written("outputs");
       rows.outputs.push_back({*output.array, Rows(*to, "outputs", output.row, n_rows, batch)});
     });
   }

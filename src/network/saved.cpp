@@ -21,7 +21,8 @@ namespace {
 constexpr std::string_view network_key = "synfire.network", stage_key = "synfire.stage.";
 constexpr uint64_t version_of_chains = 1, newest_version = 2;
 constexpr uint64_t any = UINT64_MAX;
-constexpr std::string_view seed_word = "seed", inputs_word = "inputs", no_inputs = "none", own_loss_word = "own_loss";
+constexpr std::string_view seed_word = "seed", inputs_word = "inputs", no_inputs = "none", own_loss_word = "own_loss",
+                           frozen_word = "frozen", freezes_word = "frozen_now";
 
 std::string key_of_stage(size_t index) {
   return std::string(stage_key) + std::to_string(index);
@@ -29,11 +30,13 @@ std::string key_of_stage(size_t index) {
 
 // ---- writing --------------------------------------------------------------------------------------------------------
 
-// The stages that one reads, by their numbers, each with the name of a port that is not its output: "2,5.v".
+// The stages that one reads, by their numbers, each with the name of a port that is not its output, or with a delay:
+// "2,5.v,7-1".
 std::string text_of_inputs(const Design& design, const Stage& stage) {
   std::string text;
   for (const Edge& edge : stage.inputs) {
     text.append(text.empty() ? "" : ",").append(std::to_string(edge.from));
+    if (edge.delay != 0) text.append("-").append(std::to_string(edge.delay));
     if (edge.port == Port::output) continue;
     for (const PortName& one : design.stages()[edge.from].kind->traits.ports)
       if (one.port == edge.port) text.append(".").append(one.name);
@@ -45,6 +48,8 @@ std::string text_of_stage(const StageView& view, uint64_t version) {
   const Stage& stage = view.stage();
   StageKeyValues own;
   own.values = stage.values;
+  const bool freezes = stage.flag(frozen_word) && !stage.is_built_frozen();
+  if (freezes) own.values[static_cast<size_t>(stage.find_spec(frozen_word) - stage.kind->traits.values.data())] = 0;
   stage.kind->write(view, own);
   KeyValueWriter words;
   words.add("kind", stage.kind->traits.name);
@@ -60,6 +65,7 @@ std::string text_of_stage(const StageView& view, uint64_t version) {
     if (specs[i].in_files == ValueSpec::InFiles::always || own.values[i] != specs[i].initial)
       words.add_number(specs[i].name, own.values[i]);
   }
+  if (freezes) words.add_whole(freezes_word, 1);
   words.add_all(own.after_values);
   return words.text();
 }
@@ -143,38 +149,63 @@ const StageKind& read_kind(KeyValueReader& words) {
 
 struct ReadStage {
   Stage stage;
+  std::vector<Awaited> awaits;
   std::optional<uint64_t> seed;
   uint64_t offset, inference_offset, forward_offset;
 };
 
-// An input of a stage: "5", or "5.v" of an earlier stage that has such a port.
-std::optional<Edge> edge_of(const Design& design, std::string_view text) {
-  const size_t dot = std::min(text.find('.'), text.size());
+template <class Whole>
+bool is_whole(std::string_view text, Whole& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// An input of a stage: "5", "5.v" of an earlier stage that has such a port, or "5-1" of any stage, with a delay.
+std::optional<Edge> edge_of(const Design& design, std::string_view text, uint64_t n_stages) {
+  const size_t dash = std::min(text.find('-'), text.size()), dot = std::min(text.find('.'), text.size());
   uint32_t from = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + dot, from);
-  if (error != std::errc() || end != text.data() + dot || from >= design.stages().size()) return std::nullopt;
+  if (dash != text.size()) {
+    int32_t delay = 0;
+    const bool is_edge = is_whole(text.substr(0, dash), from) && is_whole(text.substr(dash + 1), delay) &&
+                         from < n_stages && delay >= 1 && delay <= most_delay;
+    return is_edge ? std::optional(Edge{from, Port::output, delay}) : std::nullopt;
+  }
+  if (!is_whole(text.substr(0, dot), from) || from >= design.stages().size()) return std::nullopt;
   if (dot == text.size()) return Edge{from};
   for (const PortName& one : design.stages()[from].kind->traits.ports)
     if (text.substr(dot + 1) == one.name && one.port != Port::output) return Edge{from, one.port};
   return std::nullopt;
 }
 
-std::vector<Edge> read_inputs(const Design& design, KeyValueReader& words) {
+std::vector<Edge> read_inputs(const Design& design, KeyValueReader& words, uint64_t n_stages) {
   const std::string text = words.take(inputs_word);
   std::vector<Edge> inputs;
   if (text == no_inputs) return inputs;
   for (std::string_view rest = text;;) {
     const size_t comma = std::min(rest.find(','), rest.size());
-    const std::optional<Edge> edge = edge_of(design, rest.substr(0, comma));
-    if (!edge) words.fail(inputs_word, text, "a list of earlier stages, with the ports that they have,");
+    const std::optional<Edge> edge = edge_of(design, rest.substr(0, comma), n_stages);
+    if (!edge)
+      words.fail(inputs_word, text, "a list of earlier stages, with the ports that they have, or of any with a delay,");
     inputs.push_back(*edge);
     if (comma == rest.size()) return inputs;
     rest.remove_prefix(comma + 1);
   }
 }
 
+// The inputs that are not there yet get the number of none, and are awaited by their names.
+std::vector<Awaited> awaited_of(std::vector<Edge>& inputs, size_t index, const files::SafetensorsFile& file) {
+  std::vector<Awaited> awaits;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].from < index) continue;
+    const std::string key = key_of_stage(inputs[i].from);
+    awaits.push_back({i, KeyValueReader(key, metadata_of(file, key)).take("name")});
+    inputs[i].from = not_added;
+  }
+  return awaits;
+}
+
 ReadStage read_stage(const Design& design, uint64_t version, const files::SafetensorsFile& file, size_t index,
-                     const core::Context& context) {
+                     uint64_t n_stages, const core::Context& context) {
   const std::string key = key_of_stage(index);
   KeyValueReader words(key, metadata_of(file, key));
   ReadStage read = {};
@@ -183,7 +214,7 @@ ReadStage read_stage(const Design& design, uint64_t version, const files::Safete
   stage.name = words.take("name");
   stage.output.channels = static_cast<int64_t>(words.take_whole("width", INT64_MAX, 0));
   if (version > version_of_chains)
-    stage.inputs = read_inputs(design, words);
+    stage.inputs = read_inputs(design, words, n_stages);
   else if (index > 0)
     stage.inputs.push_back({static_cast<uint32_t>(index - 1)});
   // A word that a file lacks has its default: the file may be of a version that does not know it.
@@ -191,6 +222,7 @@ ReadStage read_stage(const Design& design, uint64_t version, const files::Safete
   for (const ValueSpec& spec : stage.kind->traits.values)
     stage.values.push_back(spec.name != seed_word && words.has(spec.name) ? words.take_number(spec.name)
                                                                           : absent_value);
+  if (stage.find_spec(frozen_word)) stage.freezes = words.take_whole(freezes_word, 1, 0) == 1;
   const std::vector<Edge> inputs = stage.inputs;
   stage.kind->read(stage, words, context);
   if (version > version_of_chains && stage.inputs != inputs)
@@ -199,6 +231,7 @@ ReadStage read_stage(const Design& design, uint64_t version, const files::Safete
   read.inference_offset = words.take_whole("inference_offset", any, 0);
   if (version > version_of_chains) read.forward_offset = words.take_whole("forward_offset", any, 0);
   words.end();
+  read.awaits = awaited_of(stage.inputs, index, file);
   return read;
 }
 
@@ -226,11 +259,18 @@ void check_keys(const files::SafetensorsFile& file, uint64_t n_stages) {
   }
 }
 
+// Tensors of stages that await others are read when all are there.
 void read_into(SavedNetwork& saved, uint64_t version, const files::SafetensorsFile& file, size_t index,
-               const core::Context& context) {
-  ReadStage read = read_stage(saved.design, version, file, index, context);
-  as_argument([&] { saved.design.add_copy(read.stage, std::vector<Edge>(read.stage.inputs), read.seed); });
-  read.stage.kind->read_tensors(saved.design, index, read.stage, file);
+               uint64_t n_stages, std::vector<std::pair<size_t, Stage>>& await, const core::Context& context) {
+  ReadStage read = read_stage(saved.design, version, file, index, n_stages, context);
+  const bool awaits = !read.awaits.empty();
+  as_argument([&] {
+    saved.design.add_copy(read.stage, std::vector<Edge>(read.stage.inputs), std::move(read.awaits), read.seed);
+  });
+  if (awaits)
+    await.emplace_back(index, std::move(read.stage));
+  else
+    read.stage.kind->read_tensors(saved.design, index, read.stage, file);
   saved.position.training.push_back(read.offset);
   saved.position.inference.push_back(read.inference_offset);
   saved.position.forward.push_back(read.forward_offset);
@@ -253,8 +293,16 @@ SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Conte
   position.n_rows = static_cast<int64_t>(words.take_whole("n_rows", most_rows, 0));
   position.next_batch = words.take_whole("next_batch", any, 0);
   words.end();
-  for (size_t i = 0; i < n_stages; ++i) read_into(saved, version, file, i, context);
+  std::vector<std::pair<size_t, Stage>> await;
+  for (size_t i = 0; i < n_stages; ++i) read_into(saved, version, file, i, n_stages, await, context);
   as_argument([&] { saved.design.check_complete(); });
+  for (const auto& [index, stage] : await) {
+    if (saved.design.stages()[index].width() != stage.width())
+      fail_argument("SYN-NETWORK-WIDTH", "in the file, stage \"%s\" has a width of %lld; what it reads gives it %lld",
+                    stage.name.c_str(), static_cast<long long>(stage.width()),
+                    static_cast<long long>(saved.design.stages()[index].width()));
+    stage.kind->read_tensors(saved.design, index, stage, file);
+  }
   check_keys(file, n_stages);
   return saved;
 }
@@ -267,11 +315,16 @@ std::vector<size_t> add_copies(Design& design, const Design& from, core::Functio
   for (size_t i = 0; i < from.stages().size(); ++i) {
     const Stage& stage = from.stages()[i];
     std::vector<Edge> inputs;
-    for (const Edge& edge : stage.inputs)
-      if (numbers[edge.from]) inputs.push_back({*numbers[edge.from], edge.port, edge.delay});
+    std::vector<Awaited> awaits;
+    for (const Edge& edge : stage.inputs) {
+      // Only training has stages that are not wanted, and neurons are none of them.
+      if (edge.from >= i) awaits.push_back({inputs.size(), from.stages()[edge.from].name});
+      if (edge.from >= i || numbers[edge.from])
+        inputs.push_back({edge.from >= i ? not_added : *numbers[edge.from], edge.port, edge.delay});
+    }
     if (!wants(stage) || inputs.empty() != stage.inputs.empty()) continue;
     numbers[i] = static_cast<uint32_t>(design.stages().size());
-    design.add_copy(stage, std::move(inputs), stage.seed);
+    design.add_copy(stage, std::move(inputs), std::move(awaits), stage.seed);
     copied.push_back(i);
   }
   return copied;
@@ -355,6 +408,9 @@ class Comparison {
   }
 
   void compare_values(const StageView& here, const StageView& there) const {
+    if (network_.is_trainable() && here->find_spec(frozen_word))
+      compare_whole(here.stage(), "\"frozen\" when it was built,", here->is_built_frozen() ? 1 : 0,
+                    there->is_built_frozen() ? 1 : 0);
     for (const ValueSpec& spec : here->kind->traits.values) {
       if (spec.changes || spec.name == seed_word || spec.effect == ValueSpec::Effect::on_none) continue;
       if (spec.effect == ValueSpec::Effect::on_training && !network_.is_trainable()) continue;

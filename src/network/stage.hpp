@@ -22,13 +22,22 @@ class StageKind;
 enum class Port : int32_t { output, v, counts };
 inline constexpr size_t n_ports = 3;
 
+// The number of a stage that is not there yet.
+inline constexpr uint32_t not_added = UINT32_MAX;
+
 // An input of a stage. Without a delay, it comes from an earlier stage.
 struct Edge {
-  uint32_t from;  // a stage
+  uint32_t from;  // a stage, or not_added
   Port port = Port::output;
   int32_t delay = 0;  // in steps
 
   friend bool operator==(const Edge&, const Edge&) = default;
+};
+
+// An input of a stage, by its place among them, that comes from a stage that is not there yet.
+struct Awaited {
+  size_t input;
+  std::string name;
 };
 
 // Settings that are not numbers: a struct in the kind's own file, derived from SettingsOf<itself>.
@@ -48,11 +57,16 @@ struct Stage {
   std::string name = {};
   std::unique_ptr<StageSettings> settings = {};  // null: the kind has none
   std::vector<Edge> inputs = {};
-  core::Flow output = {};           // without channels: it hands nothing on
+  std::vector<Awaited> awaits = {};
+  core::Flow output = {};           // without channels: it hands nothing on, or has no shape yet
+  bool has_shape = true;            // false: the shape of its output follows from what it awaits
   uint32_t makes = 0;               // the signals that it makes
   uint64_t seed = 0;                // of a kind that draws random numbers
   bool seed_is_set = false;         // by the caller; otherwise a file may bring another one
   std::vector<double> values = {};  // one for each row of the kind's values
+  bool is_built = false;
+  bool was_frozen = false;  // when it was built: it has no gradients and no moments
+  bool freezes = false;     // of a file: it was frozen after it was built
 
   Stage() = default;
   Stage(const Stage& other)
@@ -60,11 +74,16 @@ struct Stage {
         name(other.name),
         settings(other.settings ? other.settings->copy() : nullptr),
         inputs(other.inputs),
+        awaits(other.awaits),
         output(other.output),
+        has_shape(other.has_shape),
         makes(other.makes),
         seed(other.seed),
         seed_is_set(other.seed_is_set),
-        values(other.values) {}
+        values(other.values),
+        is_built(other.is_built),
+        was_frozen(other.was_frozen),
+        freezes(other.freezes) {}
   Stage(Stage&&) noexcept = default;
   Stage& operator=(const Stage& other) { return *this = Stage(other); }
   Stage& operator=(Stage&&) noexcept = default;
@@ -83,6 +102,8 @@ struct Stage {
   double value(std::string_view wanted) const;
   int32_t whole(std::string_view of) const { return static_cast<int32_t>(value(of)); }
   bool flag(std::string_view of) const { return value(of) != 0; }
+  // True if it has no gradients and no moments; "frozen" may have changed since.
+  bool is_built_frozen() const { return is_built ? was_frozen : flag("frozen"); }
   const ValueSpec* find_spec(std::string_view wanted) const noexcept;
   double& at(const ValueSpec& spec) noexcept;
   double at(const ValueSpec& spec) const noexcept;

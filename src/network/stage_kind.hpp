@@ -3,6 +3,7 @@
 #ifndef SYNFIRE_NETWORK_STAGE_KIND_HPP
 #define SYNFIRE_NETWORK_STAGE_KIND_HPP
 
+#include "array_layout.hpp"
 #include "data_needs.hpp"
 #include "stage.hpp"
 
@@ -70,6 +71,13 @@ using Choices = std::span<const int64_t>;
 
 enum class Draws { never, in_training, always };
 
+// A stage may read neurons that are added later, with a delay, or not.
+enum class Awaits {
+  never,
+  shaped,   // its output has a shape that does not depend on them
+  unshaped  // its output has no shape until they are there
+};
+
 struct KindTraits {
   const char* name;  // "synapse"
   const char* noun;  // "a synapse"
@@ -82,8 +90,12 @@ struct KindTraits {
   uint32_t least_inputs = 0, most_inputs = 1;
   bool reads_all = false;       // by default, all stages that it can read
   bool reads_products = false;  // its own operation computes the product of a synapse that nothing else reads
-  bool can_end = false;         // nothing needs to read it
-  bool of_training = false;     // inference does without it, and so may a network that loads a file
+  Awaits awaits = Awaits::never;
+  bool joins = false;         // its inputs have one shape, so that those without one yet may be among them
+  bool takes_steps = false;   // a graph can record it step by step, so it can be in a cycle
+  bool reads_before = false;  // it can read spikes with a delay
+  bool can_end = false;       // nothing needs to read it
+  bool of_training = false;   // inference does without it, and so may a network that loads a file
   Role role = Role::none;
   std::string_view draws_for = {};  // the purpose for which it draws random numbers (random_seed.hpp)
   bool is_new = false;              // version 1 of the format of files does not know it
@@ -167,6 +179,8 @@ class StageKind {
   // Tensors that belong to the design. read_tensors() gets the stage as read() has left it.
   virtual void write_tensors(const StageView&, files::SafetensorsWriter&) const {}
   virtual void read_tensors(Design&, size_t /*index*/, const Stage&, const files::SafetensorsFile&) const {}
+  // Those of its weights in files of other tools.
+  virtual std::vector<ArrayLayout> layouts(const StageView&) const { return {}; }
   // All throw INVALID_ARGUMENT with the first difference (stage_words.hpp): in the choice of a kind, in a value, then
   // in the rest that no value has. Differences in training count only if the network here can be trained.
   virtual void compare_choice(const Stage& /*here*/, const Stage& /*there*/) const {}

@@ -97,13 +97,20 @@ class StageParts {
   // Calls the function with each buffer for programs and its name; one that begins with a dot follows the stage's.
   virtual void offer(core::FunctionRef<void(const char*, const Ref<Buffer>&)>) const {}
 
-  // ---- recording; a graph begins with what reads nothing, then the resets, then the others in their order
-  // Of these rows of its state; a count of 0: all.
+  // ---- recording; a graph begins with what reads nothing, then the resets, then the others in their order. In a
+  // cycle, forward() and backward() record one step (StageRecorder::step()); those that hand on their input are
+  // recorded once. Of these rows of its state; a count of 0: all.
   virtual void add_reset(core::OperationList&, const operations::RowRange&) const {}
   virtual void forward(StageRecorder& recorder) = 0;
   // Called in reverse order, for stages with a gradient in the graph that trains.
   virtual void backward(StageRecorder&) {}
   virtual void step(StageRecorder&) {}
+  // Before the forward of all stages, and after it.
+  virtual void begin_forward(StageRecorder&) {}
+  virtual void end_forward(StageRecorder&) {}
+  // In a cycle, before the steps of the backward and after them: what takes all steps at once.
+  virtual void begin_backward(StageRecorder&) {}
+  virtual void end_backward(StageRecorder&) {}
 
   // ---- between replays
   virtual void train(Trainer&) {}
@@ -113,6 +120,10 @@ class StageParts {
   virtual void wait() const {}
   // A value of the stage has changed. Returns true if that is all; else graphs that note the value take it.
   virtual bool take_value(const char* /*name*/, double /*value*/) { return false; }
+  // Values of the stage have changed together: what take_value() would do for each, but for graphs and further values.
+  virtual void take_values() {}
+  // Throws INVALID_ARGUMENT if this many batches cannot be learnt now.
+  virtual void check_batches(uint64_t /*n_batches*/) const {}
   // The current further value, which may have been trained, or set by the program. None: as in the design.
   virtual std::optional<double> further_value(const char* /*name*/) const { return std::nullopt; }
   // How weights are rounded to their grid, for the summary. None: it has no weights, or they have no grid.

@@ -4,7 +4,10 @@
 
 #include "parts.hpp"
 
+#include <neurons/tape.hpp>
+
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -36,9 +39,17 @@ class StageRecorder {
   bool has_batch() const noexcept { return kind_ == GraphKind::training || kind_ == GraphKind::evaluation; }
   const Parts& parts() const noexcept { return parts_; }
   const NetworkRules& rules() const noexcept { return parts_.rules(); }
-  core::Extents extents(int64_t width) const noexcept { return {rules().n_steps, rules().batch, width}; }
-  static core::Extents extents(const core::Flow& flow) noexcept {
-    return {flow.n_steps, flow.batch, flow.n_features()};
+  // The step of a cycle that is recorded; none: all steps at once.
+  std::optional<int64_t> step() const noexcept { return step_; }
+  // An array of the stage, or the step of it.
+  Buffer* own(Buffer* array) const { return steps_of(array, {number(), Port::counts}); }
+  core::Extents extents(int64_t width) const noexcept { return {step_ ? 1 : rules().n_steps, rules().batch, width}; }
+  core::Extents extents(const core::Flow& flow) const noexcept {
+    return {step_ ? 1 : flow.n_steps, flow.batch, flow.n_features()};
+  }
+  core::Flow flow(core::Flow whole) const noexcept {
+    if (step_) whole.n_steps = 1;
+    return whole;
   }
   // True if a backward of this stage follows.
   bool has_backward() const noexcept { return trains() && parts_.gradients[index_].has_backward; }
@@ -57,15 +68,17 @@ class StageRecorder {
   Buffer* data(DataRole role) const noexcept;
   Buffer* lengths() const noexcept { return lengths_; }
   Buffer* sample_weights() const noexcept { return sample_weights_; }
+  // The tapes of the stage's steps, which its forward adds and its backward reads.
+  std::vector<Ref<core::Tape>>& tapes() noexcept { return tapes_[index_]; }
   // Null for a frame.
   Buffer* n_active() const noexcept { return has_batch() ? parts_.n_active.get() : nullptr; }
 
-  // ---- what flows
-  Read read(size_t i = 0) const noexcept { return read_edge(index_, i); }
+  // ---- what flows; of arrays with all steps, those that the edge reads
+  Read read(size_t i = 0) const { return read_edge(index_, i); }
   // The same for stage `reader`, for a product that is computed after it.
-  Read read_edge(size_t reader, size_t i) const noexcept;
+  Read read_edge(size_t reader, size_t i) const;
   // The array that this stage writes at a port: its own, or an output that is page-locked.
-  Buffer* written(Port port = Port::output) const noexcept { return array_at(index_, port); }
+  Buffer* written(Port port = Port::output) const { return steps_of(array_at(index_, port), {number(), port}); }
   // Gives readers of the stage this array in this graph.
   void hand_on(Buffer& array) noexcept { handed_on_[index_][0] = &array; }
 
@@ -74,9 +87,11 @@ class StageRecorder {
   Gradient gradient(size_t i = 0) { return gradient_of(index_, i); }
   Gradient gradient_of(size_t reader, size_t i);
   // The gradient of its output; null if no reader has written one.
-  Buffer* output_gradient(Port port = Port::output) const noexcept;
+  Buffer* output_gradient(Port port = Port::output) const;
   // output_gradient() to write to, for a term of its own.
   Gradient own_gradient(Port port = Port::output);
+  // Fills the gradient of spikes that are read with a delay with 0: readers add to parts of it.
+  void clear_gradient();
   // True if gradients of the weights that a stage uses are added to what a use that was recorded later has written.
   bool adds_to_weights(size_t user) {
     return std::exchange(has_weight_gradients_[parts_.design.owner_of_weights(user)], uint8_t{1}) != 0;
@@ -85,7 +100,14 @@ class StageRecorder {
  private:
   friend class Recording;
   void note(const char* name, const char* known_as, uint64_t per_replay);
+  uint32_t number() const noexcept { return static_cast<uint32_t>(index_); }
   Buffer* array_at(size_t stage, Port port) const noexcept;
+  // The steps of an array of a source that an edge reads now; null: there is no array.
+  Buffer* steps_of(Buffer* array, const Edge& source) const;
+  bool has_gradient(size_t stage, Port port) const noexcept {
+    const auto at = static_cast<size_t>(port);
+    return has_gradient_[stage][at] || (step_ && has_step_gradient_[stage][at]);
+  }
   Gradient begin_gradient(const Edge& source);
 
   Parts& parts_;
@@ -98,7 +120,11 @@ class StageRecorder {
   Buffer* sample_weights_ = nullptr;
   std::vector<std::array<Buffer*, n_ports>> handed_on_;  // of each stage, in place of its own arrays
   std::vector<std::array<bool, n_ports>> has_gradient_;  // whether a reader has written it
-  std::vector<uint8_t> has_weight_gradients_;            // of each stage, likewise
+  std::optional<int64_t> step_;
+  std::vector<std::array<bool, n_ports>> has_step_gradient_;  // of the step
+  // The tapes of the steps, for each stage of neurons in a cycle.
+  std::vector<std::vector<Ref<core::Tape>>> tapes_;
+  std::vector<uint8_t> has_weight_gradients_;  // of each stage, likewise
 };
 
 }  // namespace synfire::network

@@ -6,7 +6,9 @@
 
 #include <files/file_dtype.hpp>
 
+#include <cstddef>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,21 +21,28 @@ struct StateArray {
   files::Dtype dtype;
   std::vector<int64_t> shape;
   Numbers numbers;
-  bool of_rows = false;  // its shape depends on the batch
+  bool of_rows = false;        // its shape depends on the batch
+  uint64_t most = UINT64_MAX;  // of an integer
+  bool is_state = true;        // files without the rest of the network do not have it
+  std::vector<ArrayLayout> layouts = {};
   // Copies between the device and memory of exactly the array's bytes.
   std::function<void(void*)> read = {};
   std::function<void(const void*)> write = {};
+  // Throws INVALID_ARGUMENT for elements that the array cannot have. Empty: `numbers` says all.
+  std::function<void(std::span<const std::byte>)> check = {};
 
   uint64_t bytes() const noexcept;
 };
 
-// Parameters of neurons, which must be set together. Each has shape [], one number, or [N], one for each neuron.
+// Parameters of neurons, which must be set together. Each has shape [], one number, [C], one for each channel, or [N],
+// one for each neuron.
 struct ParameterGroup {
   using Values = std::vector<std::vector<double>>;  // one list for each name
 
   std::vector<std::string> names;  // of tensors
-  int64_t n_neurons;
+  int64_t n_neurons, n_channels;
   std::function<std::vector<double>(uint32_t)> read;
+  std::function<bool(uint32_t)> keeps_length;  // true: replays update as many numbers as it has
   std::function<void(const Values&)> check;
   std::function<void(const Values&)> write;
 };

@@ -34,11 +34,17 @@ std::string rounding_text(const std::string& stage, const Rounding& rounding) {
   return stage + text;
 }
 
-// "hidden, skip.v".
+// "hidden, skip.v, hidden-1": the last one with a delay of 1 step.
 std::string inputs_text(const StageView& view) {
   std::string text;
-  for (size_t i = 0; i < view->inputs.size(); ++i)
-    text.append(text.empty() ? "" : ", ").append(view.input(i)->name).append(view.edge(i).port == Port::v ? ".v" : "");
+  for (size_t i = 0; i < view->inputs.size(); ++i) {
+    const Edge& edge = view.edge(i);
+    const auto awaited = std::ranges::find(view->awaits, i, &Awaited::input);
+    text.append(text.empty() ? "" : ", ");
+    text.append(awaited == view->awaits.end() ? view.input(i)->name : awaited->name);
+    text.append(edge.port == Port::v ? ".v" : "");
+    if (edge.delay != 0) text.append("-").append(std::to_string(edge.delay));
+  }
   return text;
 }
 
@@ -70,7 +76,7 @@ std::string Network::summary() {
   for (size_t i = 0; i < design_.stages().size(); ++i) {
     const Stage& stage = design_.stages()[i];
     const StageKind& kind = *stage.kind;
-    const int64_t count = kind.n_learnt(design_.view(i));
+    const int64_t count = stage.awaits.empty() ? kind.n_learnt(design_.view(i)) : 0;
     total += count;
     char line[256];
     std::snprintf(line, sizeof line, "%-22s %-*s %-*s %10s  ", stage.name.c_str(), static_cast<int>(kind_width),
@@ -113,8 +119,10 @@ std::string Network::dot() {
     if (!shape.empty()) text.append("\\n").append(shape);
     text.append("\"];\n");
     for (const Edge& edge : stages[i].inputs) {
+      if (edge.from == not_added) continue;
       text.append("  s").append(std::to_string(edge.from)).append(" -> s").append(std::to_string(i));
       if (!design_.is_chain() && edge.port == Port::v) text.append(" [label=\"v\"]");
+      if (edge.delay != 0) text.append(" [label=\"").append(std::to_string(edge.delay)).append("\", constraint=false]");
       text.append(";\n");
     }
   }

@@ -58,6 +58,18 @@ const GraphTapes::Forward* GraphTapes::find_forward(const Layer& layer,
   return at == AddressIndex::none ? nullptr : &forwards_[at];
 }
 
+const GraphTapes::Forward* GraphTapes::find_forward(const Layer& layer, const Tape& leaves) const noexcept {
+  const Forward* found = find_forward(layer, std::nullopt);
+  while (found && found->tape.get() != &leaves)
+    found = found->previous == AddressIndex::none ? nullptr : &forwards_[found->previous];
+  return found;
+}
+
+Tape* GraphTapes::newest(const Layer& layer) const noexcept {
+  const Forward* const found = find_forward(layer, std::nullopt);
+  return found ? found->tape.get() : nullptr;
+}
+
 // The first update of the layer after a forward, or of all; null if there is none.
 const GraphTapes::Update* GraphTapes::find_update(const Layer& layer, const Forward* after) const noexcept {
   const uint32_t number = layers_at_.find(&layer);
@@ -75,10 +87,11 @@ bool GraphTapes::is_overwritten(const Forward& forward) const noexcept {
          writes.any_after(forward.left.n_active, forward.operation);
 }
 
-Tape& GraphTapes::reads(Recorder& recorder, Layer& layer, std::optional<uint32_t> forward, const TapeUse& use) {
+Tape& GraphTapes::reads(Recorder& recorder, Layer& layer, std::optional<uint32_t> forward, const TapeUse& use,
+                        Tape* of_forward) {
   make_room(backwards_, 1);
   make_room_for_layer();
-  const Forward* const inside = find_forward(layer, forward);
+  const Forward* const inside = of_forward ? find_forward(layer, *of_forward) : find_forward(layer, forward);
   if (forward && !inside)
     fail_argument("SYN-BACKWARD-FORWARD",
                   "desc.forward names operation %u, which is not a forward of this layer in this graph", *forward);
@@ -91,7 +104,7 @@ Tape& GraphTapes::reads(Recorder& recorder, Layer& layer, std::optional<uint32_t
          "operation %u of this graph updates a parameter of the layer after the forward whose tape this backward "
          "would read",
          update->operation);
-  const Ref<Tape> tape = inside ? inside->tape : layer.latest_tape();
+  const Ref<Tape> tape = inside ? inside->tape : of_forward ? Ref<Tape>(of_forward) : layer.latest_tape();
   TapeShape shape;
   TapeInputs inputs;
   std::tie(shape, inputs) = tape->expected();

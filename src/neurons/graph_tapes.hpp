@@ -25,7 +25,11 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
   Tape* leaves(const Recorder& recorder, Layer& layer, const TapeShape& shape);
   // The operation is a backward of the forward with this number, or of the newest; returns the tape that it reads.
   // Throws STALE_TAPE if there is none, INVALID_ARGUMENT if the number is not a forward of this layer in this graph.
-  Tape& reads(Recorder& recorder, Layer& layer, std::optional<uint32_t> forward, const TapeUse& use);
+  // With a tape, it is the forward that leaves that one, in this graph or in another.
+  Tape& reads(Recorder& recorder, Layer& layer, std::optional<uint32_t> forward, const TapeUse& use,
+              Tape* of_forward = nullptr);
+  // The tape of the newest forward of the layer, or null.
+  Tape* newest(const Layer& layer) const noexcept;
 
   // ---- as the graph's keeper
   void commit() noexcept override;
@@ -106,6 +110,7 @@ class alignas(64) GraphTapes final : public KeeperOf<GraphTapes> {
   void make_room_for_layer();
   uint32_t number_of(Layer& layer) noexcept;
   const Forward* find_forward(const Layer& layer, std::optional<uint32_t> operation) const noexcept;
+  const Forward* find_forward(const Layer& layer, const Tape& leaves) const noexcept;
   const Update* find_update(const Layer& layer, const Forward* after) const noexcept;
   bool is_overwritten(const Forward& forward) const noexcept;
   uint64_t x_changes_of(const Forward& forward) const noexcept;

@@ -87,6 +87,10 @@ class Layer final : public Replayed {
   }
   // The operation's graph is gone, or did not record it.
   void drop_update(uint32_t parameter) noexcept;
+  bool is_updated(uint32_t parameter) const {
+    const auto lock = lock_parameters();
+    return updaters_[parameter] > 0;
+  }
   // A replay that updates these parameters (a bit for each) was launched, or added to a caller's capture.
   void note_updated(uint32_t parameters, bool captured) noexcept {
     on_device_.fetch_or(parameters, std::memory_order_relaxed);
@@ -127,7 +131,7 @@ class Layer final : public Replayed {
   // True if a backward of this tape reads X again.
   bool reads_x(const TapeShape& tape, bool with_gradients) const noexcept {
     return with_gradients ||
-           (!spec_.model->never_fires && (tape.mode == TapeMode::recompute || spec_.model->slope_reads_input));
+           (!spec_.model->linear && (tape.mode == TapeMode::recompute || spec_.model->slope_reads_input));
   }
   // The tape keeps X of a synapse if every backward reads it.
   bool keeps_x(const TapeShape& tape) const noexcept { return tape.synapse && tape.x && reads_x(tape, false); }

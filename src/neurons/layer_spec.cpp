@@ -13,6 +13,8 @@ namespace synfire::core {
 namespace {
 
 constexpr int64_t max_bytes = int64_t{1} << 62;
+// A countdown of as many steps, and one more, is exact in f32.
+constexpr int32_t most_refractory_steps = 1'000'000;
 
 // Limits sizes in bytes: the widest array has T + 1 rows of 8 bytes.
 void check_representable(const synfire_layer_desc& desc, int64_t batch) {
@@ -55,14 +57,22 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
     fail_argument("SYN-LAYER-BATCH", "desc.batch is %lld; at least 1 is needed (0 means 1)",
                   static_cast<long long>(desc.batch));
   check_dtype("SYN-LAYER-DTYPE", desc.dtype, number_dtypes);
-  if (desc.reset != SYNFIRE_RESET_HARD && desc.reset != SYNFIRE_RESET_SOFT)
-    fail_argument("SYN-LAYER-RESET", "desc.reset is %d; allowed are SYNFIRE_RESET_HARD (0) and SYNFIRE_RESET_SOFT (1)",
+  if (desc.reset < SYNFIRE_RESET_HARD || desc.reset > SYNFIRE_RESET_SOFT_DELAYED)
+    fail_argument("SYN-LAYER-RESET",
+                  "desc.reset is %d; allowed are SYNFIRE_RESET_HARD (0), SYNFIRE_RESET_SOFT (1) and "
+                  "SYNFIRE_RESET_SOFT_DELAYED (2)",
                   desc.reset);
   check_flag(desc.detach_reset, "SYN-LAYER-FLAG", "desc.detach_reset");
   check_flag(desc.undecayed_input, "SYN-LAYER-FLAG", "desc.undecayed_input");
+  check_flag(desc.strict_threshold, "SYN-LAYER-FLAG", "desc.strict_threshold");
+  if (desc.refractory_steps < 0 || desc.refractory_steps > most_refractory_steps)
+    fail_argument("SYN-LAYER-REFRACTORY", "desc.refractory_steps is %d; allowed are 0 to %d", desc.refractory_steps,
+                  most_refractory_steps);
   check_fires(*model, desc.surrogate, "surrogate");
   check_fires(*model, desc.reset, "reset");
   check_fires(*model, desc.detach_reset, "detach_reset");
+  check_fires(*model, desc.strict_threshold, "strict_threshold");
+  check_fires(*model, desc.refractory_steps, "refractory_steps");
   if (model->never_fires) surrogate = &no_surrogate;
   if (desc.undecayed_input && !model->has_input_decay)
     fail_argument("SYN-LAYER-INPUT-DECAY", "desc.undecayed_input is 1; model \"%s\" has no input decay to switch off",
@@ -73,7 +83,17 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
   const int64_t batch = desc.batch == 0 ? 1 : desc.batch;
   check_representable(desc, batch);
   extents = {desc.n_steps, batch, desc.n_neurons};
-  rules = {desc.reset == SYNFIRE_RESET_SOFT, desc.detach_reset == 1};
+  // Without spikes a detached reset leaves a gradient alone even where H is not finite.
+  rules = {.soft_reset = desc.reset != SYNFIRE_RESET_HARD,
+           .detach_reset = desc.detach_reset == 1 || model->never_fires,
+           .strict_threshold = desc.strict_threshold == 1,
+           .delayed_reset = desc.reset == SYNFIRE_RESET_SOFT_DELAYED,
+           .refractory_steps = desc.refractory_steps};
+  if (rules.count_down() && model->n_states == model::max_states)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-LAYER-COUNTDOWN",
+         "%s needs a state variable of its own; model \"%s\" has four variables, the most that there are",
+         rules.delayed_reset ? "SYNFIRE_RESET_SOFT_DELAYED" : "desc.refractory_steps", model->name);
+  if (rules.count_down()) model = loaded_model ? &loaded_model->counting_row() : counting(*model);
   dtype = desc.dtype;
   undecayed_input = desc.undecayed_input == 1;
   threads_per_block = static_cast<int>(desc.threads_per_block);

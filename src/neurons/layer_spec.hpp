@@ -36,6 +36,13 @@ struct LayerSpec {
   }
   void check_context(const Context& context) const;
 
+  // True if its kernels are Ruled (model/ruled.hpp), which have a countdown where there is room, stored or not.
+  bool is_ruled() const { return model->adapts_threshold || !rules.are_plain(); }
+  int kernel_states() const {
+    const bool adds_one = is_ruled() && !rules.count_down() && model->n_states < synfire::model::max_states;
+    return model->n_states + (adds_one ? 1 : 0);
+  }
+
   // The type of state, arithmetic, parameters and their gradients; `dtype` is that of stored sequences.
   int32_t arithmetic() const { return dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32; }
   bool is_narrow() const { return bytes_of_dtype(dtype) == 2; }
@@ -50,7 +57,7 @@ struct LayerSpec {
   uint64_t stored_tape_bytes() const { return sequence_elements() * element_bytes(); }
   uint64_t narrow_tape_bytes() const { return is_narrow() ? sequence_elements() * 2 : 0; }
   uint64_t narrow_tape_spike_bytes() const {
-    return is_narrow() && !model->never_fires ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
+    return is_narrow() && !model->linear ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
   }
   uint64_t block_bytes() const;    // the parameter block
   uint64_t master_offset() const;  // of the ParameterMaster after the block, in the same allocation

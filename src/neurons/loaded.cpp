@@ -3,6 +3,7 @@
 #include <base/error.hpp>
 
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace synfire::core {
@@ -28,6 +29,7 @@ class Registry {
   void strike_off(const Loaded& loaded) noexcept {
     const std::lock_guard lock(mutex_);
     std::erase_if(members_, [&](const Member& member) { return member.loaded == &loaded; });
+    if (members_.empty()) members_ = {};  // nothing of it stays on the heap
   }
   void free_name(const Loaded& loaded) noexcept {
     const std::lock_guard lock(mutex_);
@@ -54,13 +56,17 @@ class Registry {
 };
 
 // Never destroyed, so that nothing runs when the process ends.
-Registry<LoadedModel>& model_registry() {
-  static auto* const registry = new Registry<LoadedModel>;
+template <class Loaded>
+Registry<Loaded>& the_registry() {
+  alignas(Registry<Loaded>) static unsigned char memory[sizeof(Registry<Loaded>)];
+  static auto* const registry = new (memory) Registry<Loaded>;
   return *registry;
 }
+Registry<LoadedModel>& model_registry() {
+  return the_registry<LoadedModel>();
+}
 Registry<LoadedSurrogate>& surrogate_registry() {
-  static auto* const registry = new Registry<LoadedSurrogate>;
-  return *registry;
+  return the_registry<LoadedSurrogate>();
 }
 
 template <class Found, class Loaded>

@@ -43,11 +43,13 @@ class LoadedCode : public Child {
 class LoadedModel : public LoadedCode {
  public:
   const ModelRow& row() const noexcept { return row_; }
+  const ModelRow& counting_row() const noexcept { return counting_row_; }
   const LoadedModelFormula* formula() const noexcept { return formula_; }
 
  protected:
   explicit LoadedModel(Context& context) noexcept : LoadedCode(ObjectType::model, context) {}
   ModelRow row_ = {};
+  ModelRow counting_row_ = {};  // with_countdown(row_)
   const LoadedModelFormula* formula_ = nullptr;
 };
 

@@ -13,10 +13,12 @@ namespace {
 ParameterBounds default_bounds(const model::ParameterSpec& spec) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double most_steps = 1e4, factor = 1e3;
-  if (!spec.open_range || spec.minimum != 0) return {-infinity, infinity};
   const double usual = spec.default_value;
   const std::string_view unit = spec.unit ? spec.unit : "";
-  if (unit == "steps") return {std::min(1.0, usual), std::max(most_steps, usual)};
+  const bool above_zero = spec.minimum == 0 && spec.open_range;
+  // Also a time that is at least a step, as in models with a current.
+  if (unit == "steps" && (above_zero || spec.minimum > 0)) return {std::min(1.0, usual), std::max(most_steps, usual)};
+  if (!above_zero) return {-infinity, infinity};
   if (unit == "1/steps") return {std::min(1 / most_steps, usual), std::max(1.0, usual)};
   return {usual / factor, usual * factor};
 }

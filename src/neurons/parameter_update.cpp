@@ -1,11 +1,13 @@
 // Setting, reading and updating parameters. While each parameter is one number that only the host sets, the constants
-// go to the device with a launch (layer.cpp). Once replays update a parameter, or one has a number per neuron, the
-// values live on the device, where the constants are derived; the host keeps those that it last set or read.
+// go to the device with a launch (layer.cpp). Once replays update a parameter, or one has a number per channel or
+// neuron, the values live on the device, where the constants are derived; the host keeps those that it last set or
+// read. The device has a number for each neuron of both kinds: those of a channel stay equal.
 #include "layer.hpp"
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
 
+#include <string>
 #include <vector>
 
 namespace synfire::core {
@@ -111,10 +113,13 @@ void Layer::get_parameter(ParameterName name, const char* known_as, std::span<do
   const uint32_t index = name.index, bit = uint32_t{1} << index;
   const size_t length = parameters_.values(index).size();
   const auto n_neurons = static_cast<uint64_t>(spec_.extents.n_neurons);
-  if (values.size() != n_neurons && !(values.size() == 1 && length == 1))
+  if (values.size() != n_neurons && values.size() != length)
     fail_argument("SYN-PARAMETER-COUNT", "count is %llu; \"%s\" holds %s, so %s%llu is allowed",
                   static_cast<unsigned long long>(values.size()), known_as,
-                  length == 1 ? "one number" : "one number per neuron", length == 1 ? "1 or " : "",
+                  length == 1           ? "one number"
+                  : length == n_neurons ? "one number per neuron"
+                                        : "one number per channel",
+                  length == n_neurons ? "" : std::to_string(length).append(" or ").c_str(),
                   static_cast<unsigned long long>(n_neurons));
   const uint32_t newer = on_device_.load(std::memory_order_relaxed) | captured_.load(std::memory_order_relaxed);
   if ((newer & ~changed_ & bit) != 0) {
@@ -133,7 +138,7 @@ void Layer::get_parameter(ParameterName name, const char* known_as, std::span<do
   }
   const auto held = parameters_.values(index);
   for (size_t i = 0; i < values.size(); ++i) {
-    const double value = held[length == 1 ? 0 : i];
+    const double value = held[i % length];
     values[i] = name.reciprocal ? 1.0 / value : value;
   }
 }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <string>
+#include <type_traits>
 
 namespace synfire::core {
 namespace {
@@ -52,8 +53,13 @@ bool constants_fit(const ModelRow&, const std::vector<double>* values, int64_t n
   for (int p = 0; p < Model::n_parameters; ++p) std::fill_n(rows[p], block, values[p][0]);
   for (int64_t first = 0; first < n_neurons; first += block) {
     // The rest of a shorter last block holds values of the block before, which have already passed.
-    for (int p = 0; p < Model::n_parameters; ++p)
-      if (values[p].size() > 1) std::copy_n(values[p].begin() + first, std::min(block, n_neurons - first), rows[p]);
+    for (int p = 0; p < Model::n_parameters; ++p) {
+      const auto length = static_cast<int64_t>(values[p].size()), count = std::min(block, n_neurons - first);
+      if (length == n_neurons)
+        std::copy_n(values[p].begin() + first, count, rows[p]);
+      else if (length > 1)
+        for (int64_t i = 0; i < count; ++i) rows[p][i] = values[p][static_cast<size_t>((first + i) % length)];
+    }
     for (int64_t i = 0; i < block; ++i) {
       double own[Model::n_parameters > 0 ? Model::n_parameters : 1], constants[model::max_model_constants];
       for (int p = 0; p < Model::n_parameters; ++p) own[p] = rows[p][i];
@@ -82,15 +88,33 @@ constexpr std::array<const char*, model::max_states> state_names() {
   return names;
 }
 
+template <class Dynamics, class... E>
+constexpr int32_t id_of(model::List<E...>) {
+  return ((std::is_same_v<typename E::type, Dynamics> ? E::id : 0) + ...);
+}
+
 template <class... E>
 constexpr std::array<ModelRow, sizeof...(E)> model_table(model::List<E...>) {
-  return {ModelRow{E::id, E::type::name, E::type::n_states, state_names<typename E::type>(), E::type::n_constants,
-                   E::type::default_v_reset, E::type::has_input_decay, model::slope_reads_input<typename E::type>,
-                   model::slope_reads_w<typename E::type>, has_many_instructions<typename E::type>(),
-                   model::follows_input<typename E::type>(), model::never_fires<typename E::type>,
+  return {ModelRow{E::id,
+                   E::type::name,
+                   E::type::n_states,
+                   state_names<typename E::type>(),
+                   E::type::n_constants,
+                   E::type::default_v_reset,
+                   E::type::has_input_decay,
+                   model::slope_reads_input<typename E::type>,
+                   model::slope_reads_w<typename E::type>,
+                   has_many_instructions<typename E::type>(),
+                   model::follows_input<typename E::type>(),
+                   model::AdaptsThreshold<typename E::type>,
+                   model::is_silent<typename E::type>,
+                   model::never_fires<typename E::type>,
                    std::span<const model::ParameterSpec>(E::type::parameters, E::type::n_parameters),
-                   &derive_model<typename E::type>, &derive_along<typename E::type>, &constants_fit<typename E::type>,
-                   nullptr}...};
+                   &derive_model<typename E::type>,
+                   &derive_along<typename E::type>,
+                   &constants_fit<typename E::type>,
+                   nullptr,
+                   id_of<typename E::dynamics>(model::List<E...>{})}...};
 }
 
 template <class... E>
@@ -100,7 +124,22 @@ constexpr std::array<SurrogateRow, sizeof...(E)> surrogate_table(model::List<E..
                        &derive_surrogate<typename E::type>, nullptr}...};
 }
 
+constexpr ModelRow countdown_added(ModelRow row) {
+  if (row.n_states == model::max_states) return row;  // has no room for it
+  row.states[static_cast<size_t>(row.n_states)] = model::countdown_name;
+  ++row.n_states;
+  row.slope_reads_w = true;
+  return row;
+}
+
+template <size_t n>
+constexpr std::array<ModelRow, n> countdowns_added(std::array<ModelRow, n> table) {
+  for (ModelRow& row : table) row = countdown_added(row);
+  return table;
+}
+
 constexpr auto models = model_table(model::Models{});
+constexpr auto counting_models = countdowns_added(models);
 constexpr auto surrogates = surrogate_table(model::Surrogates{});
 
 void derive_nothing(const SurrogateRow&, const double*, double*) {}
@@ -166,6 +205,13 @@ int find_state(const ModelRow& model, const char* name, const char* argument) {
                 model.name, model.n_states > 1 ? "s" : "", known.c_str());
 }
 
+ModelRow with_countdown(const ModelRow& model) {
+  return countdown_added(model);
+}
+const ModelRow* counting(const ModelRow& listed) {
+  return find_row(counting_models, listed.id);
+}
+
 const ModelRow* find_listed_model(int32_t id) {
   return find_row(models, id);
 }
@@ -210,7 +256,7 @@ std::string suggested_surrogate(std::string_view name) {
 }
 
 int n_constants(const ModelRow& model) {
-  return model::first_model_constant + model.n_constants + (model.never_fires ? 0 : model::max_surrogate_constants);
+  return model::first_model_constant + model.n_constants + (model.linear ? 0 : model::max_surrogate_constants);
 }
 
 int n_slope_rows(const ModelRow& model) {
@@ -232,7 +278,6 @@ ParameterSet::ParameterSet(const ModelRow& model, const SurrogateRow& surrogate,
     : model_(model),
       surrogate_(surrogate),
       n_neurons_(n_neurons),
-      channels_(n_neurons),
       undecayed_input_(undecayed_input),
       n_constants_(core::n_constants(model)) {
   specs_.assign(model.parameters.begin(), model.parameters.end());
@@ -267,9 +312,12 @@ ParameterName ParameterSet::find(std::string_view name, const char* argument) co
 std::vector<double> ParameterSet::checked(ParameterName name, std::span<const double> values) const {
   const auto& spec = specs_[name.index];
   const char* const known_as = name.reciprocal ? spec.reciprocal_name : spec.name;
-  if (values.size() != 1 && values.size() != static_cast<uint64_t>(n_neurons_))
-    fail_argument("SYN-PARAMETER-COUNT", "count is %llu; \"%s\" takes 1 value, or %lld, one per neuron",
-                  static_cast<unsigned long long>(values.size()), known_as, static_cast<long long>(n_neurons_));
+  if (values.empty() || static_cast<uint64_t>(n_neurons_) % values.size() != 0)
+    fail_argument(
+        "SYN-PARAMETER-COUNT",
+        "count is %llu; \"%s\" takes 1 value, %lld, one per neuron, or a number that divides %lld, one per channel",
+        static_cast<unsigned long long>(values.size()), known_as, static_cast<long long>(n_neurons_),
+        static_cast<long long>(n_neurons_));
   require_host_memory(values.size_bytes(), Paging::pageable);
   std::vector<double> stored(values.begin(), values.end());
   if (name.reciprocal)
@@ -309,14 +357,15 @@ bool ParameterSet::all_constants_fit(double largest) const {
 void ParameterSet::check_constants(ParameterName changed, double largest) const {
   const auto& spec = specs_[changed.index];
   const char* const known_as = changed.reciprocal ? spec.reciprocal_name : spec.name;
+  const int first_checked = model_.never_fires ? model::first_model_constant : 0;
   const int n_checked = model::first_model_constant + model_.n_constants;
   if (all_constants_fit(largest)) return;
   for (int64_t neuron = 0; neuron < (per_neuron() ? n_neurons_ : 1); ++neuron) {
     double constants[model::max_constants];
     this->constants(neuron, constants);
-    for (int k = 0; k < n_checked; ++k) {
+    for (int k = first_checked; k < n_checked; ++k) {
       if (std::fabs(constants[k]) <= largest) continue;  // false for a NaN
-      const auto i = static_cast<size_t>(entry_of(scope(changed.index), neuron, channels_));
+      const size_t i = entry(changed.index, neuron);
       const double stored = value(changed.index, neuron);
       fail_argument("SYN-PARAMETER-OVERFLOW",
                     "values[%zu] is %g; with it, and the other parameters as they are, \"%s\" gives model \"%s\" a "
@@ -336,11 +385,12 @@ void ParameterSet::constants(int64_t neuron, double* constants) const {
   double values[model::max_parameters];
   for (uint32_t i = 0; i < size(); ++i) values[i] = value(i, neuron);
   const double* const common = values + model_.parameters.size();
-  constants[model::constant_v_threshold] = model_.never_fires ? 0.0 : common[0];
+  constants[model::constant_v_threshold] =
+      model_.never_fires ? model::threshold_of_silence(model_.n_states) : common[0];
   constants[model::constant_v_reset] = model_.never_fires ? 0.0 : common[1];
   double* const own = constants + model::first_model_constant;
   model_.derive(model_, values, undecayed_input_, own);
-  if (model_.never_fires) return;
+  if (model_.linear) return;
   std::fill_n(own + model_.n_constants, model::max_surrogate_constants, 0.0);
   surrogate_.derive(surrogate_, values + n_own(), own + model_.n_constants);
 }

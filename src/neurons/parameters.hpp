@@ -31,15 +31,19 @@ struct ModelRow {
   bool slope_reads_w;      // a derivative of H or W depends on W, so that backward needs W before each step
   bool many_instructions;  // passes are bound by instructions, not by memory
   bool follows_input;      // a further variable depends on V or X before the step
-  bool never_fires;  // no spikes, v_threshold, v_reset or surrogate; backward needs H for gradients of parameters only
+  bool adapts_threshold;   // the threshold depends on further variables
+  bool never_fires;        // no spikes, v_threshold, v_reset or surrogate
+  bool linear;             // never fires, and backward needs H for gradients of parameters only
   std::span<const model::ParameterSpec> parameters;
   void (*derive)(const ModelRow& model, const double* parameters, bool undecayed_input, double* constants);
   void (*derive_along)(const ModelRow& model, const double* parameters, int parameter, bool undecayed_input,
                        double* slopes);
-  // True if the constants of every neuron are finite and at most this large. Each parameter has one or N values.
+  // True if the constants of every neuron are finite and at most this large. Of C values of a parameter, neuron i has
+  // value i mod C.
   bool (*constants_fit)(const ModelRow& model, const std::vector<double>* values, int64_t n_neurons,
                         bool undecayed_input, double largest);
   LoadedModel* loaded;  // null unless it was loaded at run time
+  int32_t dynamics;     // the listed model whose charge it shares, or itself
 
   // The id by which kernels know it.
   int32_t kernel_id() const noexcept { return loaded ? model::loaded_id : id; }
@@ -63,6 +67,11 @@ extern const SurrogateRow no_surrogate;
 // The index of the state variable of this name; the second is also "w". Throws INVALID_ARGUMENT; `argument` is the
 // caller's name for it.
 int find_state(const ModelRow& model, const char* name, const char* argument);
+
+// A model's row for layers with a countdown, which is one more state variable.
+ModelRow with_countdown(const ModelRow& model);
+// The same row of a listed model.
+const ModelRow* counting(const ModelRow& listed);
 
 // Searches the lists in model/models.hpp, without those that were loaded at run time. Null if there is none.
 const ModelRow* find_listed_model(int32_t id);
@@ -102,7 +111,8 @@ class ParameterSet {
   // Throws INVALID_ARGUMENT for an unknown name, listing the known ones; `argument` is the caller's name for it.
   ParameterName find(std::string_view name, const char* argument = "name") const;
 
-  // Converts the caller's values under this name to stored ones. Throws unless their number and each value is allowed.
+  // Converts the caller's values under this name to stored ones. Throws unless their number divides that of the neurons
+  // and each value is allowed.
   std::vector<double> checked(ParameterName name, std::span<const double> values) const;
   void set(uint32_t index, std::vector<double> values) noexcept { values_[index].swap(values); }
   void exchange(uint32_t index, std::vector<double>& values) noexcept { values_[index].swap(values); }
@@ -129,15 +139,14 @@ class ParameterSet {
 
   const ModelRow& model_;
   const SurrogateRow& surrogate_;
-  double value(uint32_t index, int64_t neuron) const {
-    return values_[index][static_cast<size_t>(entry_of(scope(index), neuron, channels_))];
-  }
+  double value(uint32_t index, int64_t neuron) const { return values_[index][entry(index, neuron)]; }
+  // The entry of a parameter that a neuron has.
+  size_t entry(uint32_t index, int64_t neuron) const { return static_cast<size_t>(neuron) % values_[index].size(); }
   Scope scope_of(size_t count) const noexcept {
     return count == 1 ? Scope::layer : count == static_cast<size_t>(n_neurons_) ? Scope::neuron : Scope::channel;
   }
 
   int64_t n_neurons_;
-  int64_t channels_;  // of a row's map; of one without height and width, its neurons
   bool undecayed_input_;
   int n_constants_;
   std::vector<model::ParameterSpec> specs_;  // the model's, those of firing, the surrogate's

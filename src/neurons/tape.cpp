@@ -25,7 +25,7 @@ void Tape::provide(const TapeShape& shape, bool keeps_x) {
   if (mode == TapeMode::store && !in_place) provide(stored_h_, spec_.stored_tape_bytes());
   if (mode == TapeMode::store_narrow) {
     if (!in_place) provide(narrow_h_, spec_.narrow_tape_bytes());
-    if (!spec_.model->never_fires) provide(narrow_spikes_, spec_.narrow_tape_spike_bytes());
+    if (!spec_.model->linear) provide(narrow_spikes_, spec_.narrow_tape_spike_bytes());
   }
 }
 
@@ -68,7 +68,7 @@ View Tape::kept_x() noexcept {
 }
 
 View Tape::spikes(TapeMode mode) noexcept {
-  if (mode != TapeMode::store_narrow || spec_.model->never_fires) return {};
+  if (mode != TapeMode::store_narrow || spec_.model->linear) return {};
   const Extents& e = spec_.extents;
   return own(narrow_spikes_, {spec_.time_words(), e.batch, e.n_neurons}, SYNFIRE_DTYPE_TIME_BITS);
 }

@@ -39,7 +39,9 @@ void ValueStaging::prepare(uint32_t parameter) {
 }
 
 void ValueStaging::write(uint32_t parameter, std::span<const double> values) noexcept {
-  std::memcpy(rows_[parameter].next, values.data(), bytes_);
+  auto* const row = reinterpret_cast<char*>(rows_[parameter].next);
+  for (uint64_t at = 0; at < bytes_; at += values.size_bytes())
+    std::memcpy(row + at, values.data(), values.size_bytes());
 }
 
 void ValueStaging::sent(uint32_t parameters) noexcept {

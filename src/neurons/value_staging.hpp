@@ -23,7 +23,7 @@ class ValueStaging {
   // Provides a row for the next values of a parameter, which no kernel will read again. Waits for the device if
   // most_rows are in flight. Throws OUT_OF_MEMORY and DEVICE_LOST.
   void prepare(uint32_t parameter);
-  // Fills the prepared row, which the next kernel reads.
+  // Fills the prepared row, which the next kernel reads; values by channel are repeated.
   void write(uint32_t parameter, std::span<const double> values) noexcept;
   // The prepared row, or null.
   const double* row(uint32_t parameter) const noexcept { return rows_[parameter].next; }

@@ -22,11 +22,11 @@ template <OptimizerRule rule, class R, class F>
 __device__ __forceinline__ void step_row(const DenseStepLaunch& launch, const DenseMembers& s, int64_t n, F f) {
   R* const weights = static_cast<R*>(s.weights.values) + n * s.n_inputs;
   const uint32_t* const mask = s.mask ? s.mask + n * ((s.n_inputs + 31) / 32) : nullptr;
-  if (!s.weights.gradient) {
+  if (!s.weights.is_stepped()) {
     for (int64_t k = threadIdx.x; k < s.n_inputs; k += prepare_threads) f(k, weights[k]);
     return;
   }
-  const auto constants = constants_of<R>(*launch.state, launch.rates, s.weights.factors);
+  const auto constants = constants_of<R>(*launch.state, launch.rates, *s.weights.factors);
   if (s.n_inputs % 4 == 0) {
     for (int64_t k = int64_t{4} * threadIdx.x; k < s.n_inputs; k += 4 * prepare_threads) {
       Four<R> four = step_four<rule>(constants, s.weights, n * s.n_inputs + k);
@@ -50,7 +50,7 @@ __device__ __forceinline__ void step_row(const DenseStepLaunch& launch, const De
 __device__ __forceinline__ void put_row(const DenseMembers& s, int64_t n, s32 grid) {
   const float* const weights = static_cast<const float*>(s.weights.values) + n * s.n_inputs;
   int32_t* const row = static_cast<int32_t*>(s.rows) + n * s.rows_pitch;
-  if (s.weights.gradient && s.n_inputs % 4 == 0) {
+  if (s.weights.is_stepped() && s.n_inputs % 4 == 0) {
     for (int64_t k = int64_t{4} * threadIdx.x; k < s.n_inputs; k += 4 * prepare_threads) {
       const Four<float> four = *reinterpret_cast<const Four<float>*>(weights + k);
       Four<int32_t> integers;
@@ -72,16 +72,16 @@ __global__ void __launch_bounds__(prepare_threads) step_rows(const __grid_consta
     const DenseMembers& s = synapse_of(launch, index, [](const DenseMembers& each) { return each.first_row; });
     const int64_t n = index - s.first_row;
     // A thread without weights if there are fewer than 1,021: the others need not wait for it.
-    const bool steps_bias = s.bias.gradient && threadIdx.x == prepare_threads - 1;
+    const bool steps_bias = s.bias.is_stepped() && threadIdx.x == prepare_threads - 1;
     if (s.is_f64) {
       if (steps_bias)
-        step_element<rule, double>(constants_of<double>(*launch.state, launch.rates, s.bias.factors), s.bias, n);
+        step_element<rule, double>(constants_of<double>(*launch.state, launch.rates, *s.bias.factors), s.bias, n);
       double* const row = static_cast<double*>(s.rows) + n * s.rows_pitch;
       step_row<rule, double>(launch, s, n, [&](int64_t k, double weight) { row[k] = weight; });
       continue;
     }
     if (steps_bias)
-      step_element<rule, float>(constants_of<float>(*launch.state, launch.rates, s.bias.factors), s.bias, n);
+      step_element<rule, float>(constants_of<float>(*launch.state, launch.rates, *s.bias.factors), s.bias, n);
     uint32_t largest = 0;
     step_row<rule, float>(launch, s, n, [&](int64_t, float weight) {
       const uint32_t magnitude = bits_of(weight) & 0x7FFFFFFFu;

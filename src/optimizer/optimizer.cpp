@@ -56,6 +56,11 @@ OptimizerSpec::OptimizerSpec(const synfire_optimizer_desc& desc) {
   rates.beta2 = adam ? checked_beta(desc.beta2, 0.999, "desc.beta2") : 0;
   rates.epsilon = adam ? checked(desc.epsilon, 1e-8, "desc.epsilon") : 0;
   rates.longest_ratio = adam ? longest_ratio_of(rates) : 0;
+  constexpr uint32_t most_batches = 1U << 20;
+  if (desc.batches_per_step > most_batches)
+    fail_argument("SYN-OPTIMIZER-NUMBER", "desc.batches_per_step is %u; at most %u are allowed (0 means 1)",
+                  desc.batches_per_step, most_batches);
+  rates.batches_per_step = desc.batches_per_step == 0 ? 1 : desc.batches_per_step;
   learning_rate = checked(desc.learning_rate, 1e-3, "desc.learning_rate");
   weight_decay = checked(desc.weight_decay, rates.decoupled ? 1e-2 : 0, "desc.weight_decay");
   clip_norm = checked(desc.clip_norm, 0, "desc.clip_norm");
@@ -83,9 +88,7 @@ Optimizer::~Optimizer() {
 }
 
 void Optimizer::release_memory() noexcept {
-  for (const OptimizerMember& member : members_)
-    for (void* moments : member.moments)
-      if (moments) device().release(SYNFIRE_MEMORY_DEVICE, moments);
+  for (const OptimizerMember& member : members_) release_member(member);
   release_tables();
   if (state_) device().release(SYNFIRE_MEMORY_DEVICE, state_);
 }
@@ -101,14 +104,28 @@ View Optimizer::state_memory() noexcept {
 
 // ---- members --------------------------------------------------------------------------------------------------------
 
-void Optimizer::check_addable(const MemberFactors& factors) const {
-  if (sealed_)
-    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-OPTIMIZER-SEALED",
-         "a step was taken or recorded; all members must be added before");
+namespace {
+
+void check_factors(const MemberFactors& factors) {
   for (const double* factor : {&factors.rate, &factors.decay})
     if (!std::isfinite(*factor) || *factor < 0)
       fail_argument("SYN-OPTIMIZER-NUMBER", "%s is %g; a finite number of at least 0 is needed",
                     factor == &factors.rate ? "learning_rate_factor" : "weight_decay_factor", *factor);
+}
+
+}  // namespace
+
+void Optimizer::check_addable(const MemberFactors& factors) const {
+  if (sealed_)
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-OPTIMIZER-SEALED",
+         "a step was taken or recorded; all members must be added before");
+  check_factors(factors);
+}
+
+void Optimizer::check_member(int32_t member) const {
+  if (member < 0 || member >= static_cast<int64_t>(members_.size()))
+    fail_argument("SYN-OPTIMIZER-MEMBER", "member is %d; this optimiser has %zu members, from 0 on", member,
+                  members_.size());
 }
 
 const Object* Optimizer::owner_of(const OptimizerMember& member) noexcept {
@@ -122,10 +139,14 @@ const OptimizerMember* Optimizer::find_member(const Synapse& synapse, uint32_t a
   return nullptr;
 }
 
+void Optimizer::release_member(const OptimizerMember& member) const noexcept {
+  for (void* memory : {member.moments[0], member.moments[1], member.accumulated})
+    if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
+}
+
 void Optimizer::drop_newest() noexcept {
   const OptimizerMember& member = members_.back();
-  for (void* moments : member.moments)
-    if (moments) device().release(SYNFIRE_MEMORY_DEVICE, moments);
+  release_member(member);
   newest_.set(owner_of(member), member.previous);
   members_.pop_back();
 }
@@ -133,13 +154,16 @@ void Optimizer::drop_newest() noexcept {
 void Optimizer::add(OptimizerMember&& member) {
   make_room(members_, 1);
   newest_.make_room(1);
-  const uint64_t bytes = static_cast<uint64_t>(member.count) * bytes_of_dtype(member.dtype);
-  device().require(SYNFIRE_MEMORY_DEVICE, bytes * static_cast<uint64_t>(spec_.n_moments()));
+  const auto count = static_cast<uint64_t>(member.count), bytes = count * bytes_of_dtype(member.dtype),
+             moment_bytes = bytes * static_cast<uint64_t>(member.copies);
+  device().require(SYNFIRE_MEMORY_DEVICE,
+                   moment_bytes * static_cast<uint64_t>(spec_.n_moments()) + (accumulates() ? bytes : 0));
   try {
-    for (int i = 0; i < spec_.n_moments(); ++i) member.moments[i] = device().allocate(SYNFIRE_MEMORY_DEVICE, bytes);
+    for (int i = 0; i < spec_.n_moments(); ++i)
+      member.moments[i] = device().allocate(SYNFIRE_MEMORY_DEVICE, moment_bytes);
+    if (accumulates()) member.accumulated = device().allocate(SYNFIRE_MEMORY_DEVICE, bytes);
   } catch (...) {
-    for (void* moments : member.moments)
-      if (moments) device().release(SYNFIRE_MEMORY_DEVICE, moments);
+    release_member(member);
     throw;
   }
   member.previous = newest_.find(owner_of(member));
@@ -165,6 +189,7 @@ void Optimizer::add_array(Synapse& synapse, const char* name, const MemberFactor
   member.synapse = Ref<Synapse>(&synapse);
   member.dtype = array->dtype;
   member.count = array->count();
+  member.copies = 1;
   member.factors = factors;
   add(std::move(member));
 }
@@ -188,6 +213,7 @@ void Optimizer::add_parameter(Layer& layer, ParameterName name, Buffer& gradient
   member.parameter = name.index;
   member.dtype = layer.spec().arithmetic();
   member.count = static_cast<int64_t>(layer.parameters().values(name.index).size());
+  member.copies = member.count == 1 ? 1 : layer.spec().extents.n_neurons / member.count;
   member.factors = factors;
   add(std::move(member));
   try {
@@ -217,13 +243,14 @@ const FusedKind* fused_kind_of(const Synapse& synapse) {
 void Optimizer::list_synapse(Synapse& synapse) {
   OptimizerSynapse listed = {&synapse, {}, synapse.kind().derive(synapse), false};
   for (const SynapseArray& array : synapse.arrays())
-    listed.arrays.push_back({array.values.data, nullptr, nullptr, nullptr, {}});
+    listed.arrays.push_back({array.values.data, nullptr, nullptr, nullptr, nullptr});
   for (uint32_t i = newest_.find(static_cast<const Object*>(&synapse)); i != AddressIndex::none;
        i = members_[i].previous) {
     const OptimizerMember& member = members_[i];
     MemberArray& array = listed.arrays[member.array];
-    array = {array.values, synapse.arrays()[member.array].gradient.data, member.moments[0], member.moments[1],
-             member.factors};
+    const void* const gradient = synapse.arrays()[member.array].gradient.data;
+    array = {array.values, member.accumulated ? member.accumulated : gradient, member.moments[0], member.moments[1],
+             factors() + i};
   }
   if (!device().is_host()) list_on_device(listed);
   synapses_.push_back(std::move(listed));
@@ -257,8 +284,9 @@ void Optimizer::list_members() {
   for (const OptimizerMember& member : members_) {
     Synapse* const synapse = member.synapse.get();
     const void* const gradient = synapse ? synapse->arrays()[member.array].gradient.data : nullptr;
-    gradients_.push_back(
-        {gradient, member.count, n_chunks_, synapse ? -1 : n_parameters++, member.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0});
+    gradients_.push_back({gradient, member.count, n_chunks_, synapse ? -1 : n_parameters++,
+                          member.dtype == SYNFIRE_DTYPE_F64 ? 1 : 0, member.accumulated,
+                          factors() + gradients_.size()});
     n_chunks_ += (member.count + model::reduction_chunk - 1) / model::reduction_chunk;
     n_elements_ += member.count;
     if (member.dtype != SYNFIRE_DTYPE_F64) largest_norm_ = largest_norm_f32;
@@ -274,6 +302,9 @@ void Optimizer::provide_tables() {
     memory = device().allocate(SYNFIRE_MEMORY_DEVICE, table.size());
     device().upload(memory, table.data(), table.size());
   };
+  std::vector<MemberFactors> factors;
+  for (const OptimizerMember& member : members_) factors.push_back(member.factors);
+  device().upload(factors_, factors.data(), factors.size() * sizeof(MemberFactors));
   sums_ = device().allocate(SYNFIRE_MEMORY_DEVICE, static_cast<uint64_t>(n_chunks_) * sizeof(double));
   if (device().is_host()) return;
   for (Fused& fused : fused_) provide(fused.table, fused.steps->table());
@@ -285,7 +316,7 @@ void Optimizer::release_tables() noexcept {
   const auto release = [&](void*& memory) {
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, std::exchange(memory, nullptr));
   };
-  for (void** const memory : {&table_, &list_, &sums_}) release(*memory);
+  for (void** const memory : {&factors_, &table_, &list_, &sums_}) release(*memory);
   for (Fused& fused : fused_) release(fused.table);
 }
 
@@ -294,8 +325,9 @@ void Optimizer::seal() {
   if (members_.empty())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-OPTIMIZER-EMPTY",
          "the optimiser has no members; add weights, biases or parameters first");
-  list_members();
+  factors_ = device().allocate(SYNFIRE_MEMORY_DEVICE, members_.size() * sizeof(MemberFactors));
   try {
+    list_members();
     provide_tables();
   } catch (...) {
     release_tables();
@@ -304,18 +336,29 @@ void Optimizer::seal() {
   sealed_ = true;
 }
 
+void Optimizer::set_factors(int32_t member, const MemberFactors& factors) {
+  check_member(member);
+  check_factors(factors);
+  if (sealed_) {
+    order().wait();
+    device().upload(static_cast<MemberFactors*>(factors_) + member, &factors, sizeof factors);
+  }
+  members_[static_cast<size_t>(member)].factors = factors;
+}
+
 void Optimizer::query_memory(synfire_optimizer_memory& memory) const noexcept {
   uint64_t n_chunks = 0, listed_bytes = 0;
   for (const OptimizerMember& member : members_) {
-    memory.moment_bytes +=
-        static_cast<uint64_t>(member.count) * bytes_of_dtype(member.dtype) * static_cast<uint64_t>(spec_.n_moments());
+    const uint64_t bytes = static_cast<uint64_t>(member.count) * bytes_of_dtype(member.dtype);
+    memory.moment_bytes += bytes * static_cast<uint64_t>(member.copies) * static_cast<uint64_t>(spec_.n_moments()) +
+                           (accumulates() ? bytes : 0);
     n_chunks += static_cast<uint64_t>((member.count + model::reduction_chunk - 1) / model::reduction_chunk);
     listed_bytes += sizeof(MemberGradient);
     if (!member.synapse) continue;
     const FusedKind* const kind = fused_kind_of(*member.synapse);
     listed_bytes += kind ? kind->bytes_of_synapse : sizeof(SteppedArray);
   }
-  memory.state_bytes = sizeof(OptimizerState) + n_chunks * sizeof(double);
+  memory.state_bytes = sizeof(OptimizerState) + n_chunks * sizeof(double) + members_.size() * sizeof(MemberFactors);
   if (!device().is_host()) memory.state_bytes += listed_bytes;
 }
 
@@ -326,38 +369,57 @@ void Optimizer::note_updated(bool captured) noexcept {
 
 // ---- reading and writing --------------------------------------------------------------------------------------------
 
+Optimizer::Found Optimizer::find_own(const char* name) const {
+  constexpr double largest = std::numeric_limits<double>::max();
+  const double most_batches = spec_.rates.batches_per_step - 1;
+  OptimizerState& own = *state();
+  const struct {
+    const char* name;
+    Found found;
+  } known[] = {{"step_count", {&own.step_count, 8, SYNFIRE_DTYPE_U64, 0, largest}},
+               {"skipped", {&own.skipped, 8, SYNFIRE_DTYPE_U64, 0, largest}},
+               {"accumulated_batches", {&own.accumulated_batches, 8, SYNFIRE_DTYPE_U64, 0, most_batches}},
+               {"beta1_power", {&own.beta1_power, 8, SYNFIRE_DTYPE_F64, 0, 1}},
+               {"beta2_power", {&own.beta2_power, 8, SYNFIRE_DTYPE_F64, 0, 1}},
+               {"gradient_norm", {&own.gradient_norm, 8, SYNFIRE_DTYPE_F64, 0, largest}},
+               {"learning_rate", {&own.rate, 8, SYNFIRE_DTYPE_F64, 0, largest}}};
+  for (const auto& one : known)
+    if (std::string_view(name) == one.name) return one.found;  // training reads them, and allocates nothing
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const auto& one : known) {
+    names.emplace_back(one.name);
+    list.append(names.size() == 1 ? "\"" : names.size() == std::size(known) ? " and \"" : ", \"");
+    list.append(one.name).append("\"");
+  }
+  fail_argument("SYN-OPTIMIZER-NAME", "name is \"%.64s\"%s; an optimiser has %s", name, suggestion(name, names).c_str(),
+                list.c_str());
+}
+
 Optimizer::Found Optimizer::find(int32_t member, const char* name) const {
   constexpr double largest = std::numeric_limits<double>::max();
   const std::string_view wanted = name;
+  if (member == -1) return find_own(name);
   if (member < -1 || member >= static_cast<int64_t>(members_.size()))
     fail_argument("SYN-OPTIMIZER-MEMBER", "member is %d; this optimiser has %zu members, from 0 on, and -1 is itself",
                   member, members_.size());
-  if (member == -1) {
-    OptimizerState* const s = state();
-    if (wanted == "step_count") return {&s->step_count, 8, SYNFIRE_DTYPE_U64, 0, largest};
-    if (wanted == "skipped") return {&s->skipped, 8, SYNFIRE_DTYPE_U64, 0, largest};
-    if (wanted == "beta1_power") return {&s->beta1_power, 8, SYNFIRE_DTYPE_F64, 0, 1};
-    if (wanted == "beta2_power") return {&s->beta2_power, 8, SYNFIRE_DTYPE_F64, 0, 1};
-    if (wanted == "gradient_norm") return {&s->gradient_norm, 8, SYNFIRE_DTYPE_F64, 0, largest};
-    constexpr std::string_view known[] = {"step_count", "skipped", "beta1_power", "beta2_power", "gradient_norm"};
-    fail_argument(
-        "SYN-OPTIMIZER-NAME",
-        "name is \"%.64s\"%s; an optimiser has \"step_count\", \"skipped\", \"beta1_power\", \"beta2_power\" and "
-        "\"gradient_norm\"",
-        name, suggestion(wanted, known).c_str());
-  }
   const OptimizerMember& found = members_[static_cast<size_t>(member)];
   const uint64_t bytes = static_cast<uint64_t>(found.count) * bytes_of_dtype(found.dtype);
-  if (spec_.n_moments() == 1 && wanted == "momentum") return {found.moments[0], bytes, found.dtype, -largest, largest};
-  if (spec_.n_moments() == 2 && wanted == "moment1") return {found.moments[0], bytes, found.dtype, -largest, largest};
-  if (spec_.n_moments() == 2 && wanted == "moment2") return {found.moments[1], bytes, found.dtype, 0, largest};
-  constexpr std::string_view moments[] = {"momentum", "moment1", "moment2"};
-  const size_t first = spec_.n_moments() == 1 ? 0 : 1, count = static_cast<size_t>(spec_.n_moments());
+  std::vector<std::string_view> names;
+  std::string list;
+  const auto has = [&](const char* known) {
+    names.emplace_back(known);
+    list.append(list.empty() ? "\"" : ", \"").append(known).append("\"");
+    return wanted == known;
+  };
+  if (spec_.n_moments() == 1 && has("momentum"))
+    return {found.moments[0], bytes, found.dtype, -largest, largest, found.copies};
+  if (spec_.n_moments() == 2 && has("moment1"))
+    return {found.moments[0], bytes, found.dtype, -largest, largest, found.copies};
+  if (spec_.n_moments() == 2 && has("moment2")) return {found.moments[1], bytes, found.dtype, 0, largest, found.copies};
+  if (accumulates() && has("accumulated")) return {found.accumulated, bytes, found.dtype, 0, 0, 1, true};
   fail_argument("SYN-OPTIMIZER-NAME", "name is \"%.64s\"%s; a member of this optimiser has %s", name,
-                suggestion(wanted, std::span(moments).subspan(first, count)).c_str(),
-                spec_.n_moments() == 2   ? "\"moment1\" and \"moment2\""
-                : spec_.n_moments() == 1 ? "\"momentum\""
-                                         : "nothing");
+                suggestion(wanted, names).c_str(), list.empty() ? "nothing" : list.c_str());
 }
 
 Optimizer::Found Optimizer::find_checked(int32_t member, const char* name, const void* values, uint64_t bytes) const {
@@ -379,6 +441,13 @@ void Optimizer::read(int32_t member, const char* name, void* values, uint64_t by
 
 void Optimizer::write(int32_t member, const char* name, const void* values, uint64_t bytes) {
   const Found found = find_checked(member, name, values, bytes);
+  if (found.dtype == SYNFIRE_DTYPE_U64) {
+    uint64_t count = 0;
+    std::memcpy(&count, values, sizeof count);
+    if (static_cast<double>(count) > found.upper)
+      fail_argument("SYN-OPTIMIZER-NUMBER", "\"%s\" is %llu; at most %g is allowed", name,
+                    static_cast<unsigned long long>(count), found.upper);
+  }
   const auto check = [&]<class R>(R) {
     for (uint64_t i = 0; i < bytes / sizeof(R); ++i) {
       R value;
@@ -392,10 +461,11 @@ void Optimizer::write(int32_t member, const char* name, const void* values, uint
                                          : "");
     }
   };
-  if (found.dtype == SYNFIRE_DTYPE_F64) check(0.0);
-  if (found.dtype == SYNFIRE_DTYPE_F32) check(0.0f);
+  if (found.dtype == SYNFIRE_DTYPE_F64 && !found.any) check(0.0);
+  if (found.dtype == SYNFIRE_DTYPE_F32 && !found.any) check(0.0f);
   order().wait();
-  device().upload(found.data, values, bytes);
+  for (int64_t copy = 0; copy < found.copies; ++copy)
+    device().upload(static_cast<char*>(found.data) + static_cast<uint64_t>(copy) * bytes, values, bytes);
 }
 
 }  // namespace synfire::operations

@@ -31,6 +31,8 @@ struct OptimizerSpec {
   int n_moments() const {
     return rates.rule == OptimizerRule::adam ? 2 : rates.rule == OptimizerRule::momentum ? 1 : 0;
   }
+  // How many arrays of its size a member takes.
+  int n_arrays() const { return n_moments() + (rates.batches_per_step > 1 ? 1 : 0); }
 };
 
 struct OptimizerMember {
@@ -38,10 +40,12 @@ struct OptimizerMember {
   uint32_t array;  // of the synapse
   core::Ref<core::Layer> layer;
   core::Ref<core::Buffer> gradient;
+  void* accumulated;   // the mean of gradients over batches, or null
   uint32_t parameter;  // of the layer
   model::Descent descent;
   int32_t dtype;
   int64_t count;
+  int64_t copies;  // of its moments one after another: each neuron of a channel has its own
   MemberFactors factors;
   void* moments[2];
   uint32_t previous;  // the member of the same synapse or layer before it, or core::AddressIndex::none
@@ -74,6 +78,9 @@ class Optimizer final : public core::SharedObject {
   int64_t n_pieces() const noexcept { return n_pieces_; }
   double largest_norm() const noexcept { return largest_norm_; }
   const std::vector<MemberGradient>& gradients() const noexcept { return gradients_; }
+  // In device memory, one for each member; prepared by seal() too.
+  const MemberFactors* factors() const noexcept { return static_cast<const MemberFactors*>(factors_); }
+  bool accumulates() const noexcept { return spec_.rates.batches_per_step > 1; }
   const MemberGradient* gradients_on_device() const noexcept { return static_cast<const MemberGradient*>(list_); }
   OptimizerState* state() const noexcept { return static_cast<OptimizerState*>(state_); }
   int64_t n_elements() const noexcept { return n_elements_; }
@@ -86,6 +93,8 @@ class Optimizer final : public core::SharedObject {
                      double lower, double upper);
   // Prepares the data of a step. No member can be added afterwards.
   void seal();
+  // Waits for steps before, and holds for those after.
+  void set_factors(int32_t member, const MemberFactors& factors);
   void query_memory(synfire_optimizer_memory& memory) const noexcept;
   void read(int32_t member, const char* name, void* values, uint64_t bytes);
   void write(int32_t member, const char* name, const void* values, uint64_t bytes);
@@ -98,19 +107,24 @@ class Optimizer final : public core::SharedObject {
     uint64_t bytes;
     int32_t dtype;
     double lower, upper;
+    int64_t copies = 1;
+    bool any = false;  // also numbers that are not finite
   };
   ~Optimizer() override;
   void release_memory() noexcept;
   void check_addable(const MemberFactors& factors) const;
+  void check_member(int32_t member) const;
   void add(OptimizerMember&& member);
   static const core::Object* owner_of(const OptimizerMember& member) noexcept;
   const OptimizerMember* find_member(const Synapse& synapse, uint32_t array) const noexcept;
+  void release_member(const OptimizerMember& member) const noexcept;
   void drop_newest() noexcept;
   void release_tables() noexcept;
   void list_members();
   void list_synapse(Synapse& synapse);
   void list_on_device(OptimizerSynapse& member);
   void provide_tables();
+  Found find_own(const char* name) const;
   Found find(int32_t member, const char* name) const;
   Found find_checked(int32_t member, const char* name, const void* values, uint64_t bytes) const;
 
@@ -122,7 +136,7 @@ class Optimizer final : public core::SharedObject {
   std::vector<Fused> fused_;
   std::vector<SteppedArray> arrays_;
   std::vector<MemberGradient> gradients_;
-  void *state_ = nullptr, *table_ = nullptr, *list_ = nullptr, *sums_ = nullptr;
+  void *state_ = nullptr, *factors_ = nullptr, *table_ = nullptr, *list_ = nullptr, *sums_ = nullptr;
   int64_t n_elements_ = 0, n_chunks_ = 0, n_pieces_ = 0;
   double largest_norm_ = largest_norm_f64;
 };
@@ -163,7 +177,12 @@ void enqueue(const OptimizerStep& op, cuda::Launcher& launcher);
 
 struct OptimizerStepRequest {
   double learning_rate, weight_decay, clip_norm;  // 0: the optimiser's
+  int32_t schedule = SYNFIRE_SCHEDULE_CONSTANT;
+  int64_t warmup_steps = 0, schedule_steps = 0;
+  double schedule_factor = 0;
 };
+// Throws INVALID_ARGUMENT unless the schedule, SYNFIRE_SCHEDULE_*, can have these numbers.
+void check_schedule(int32_t schedule, int64_t warmup_steps, int64_t schedule_steps, double factor);
 // Takes a step now. Returns true if it became part of the caller's capture.
 bool step_now(Optimizer& optimizer, const OptimizerStepRequest& request, synfire_stream stream);
 void record_optimizer_step(core::Graph& graph, Optimizer& optimizer, const OptimizerStepRequest& request);

@@ -5,6 +5,7 @@
 
 #include "optimizer_arguments.hpp"
 
+#include <synfire/model/elementary.hpp>
 #include <synfire/model/platform.hpp>
 
 namespace synfire::operations {
@@ -56,6 +57,54 @@ SYNFIRE_MODEL_FN R saturated(R x) {
   return within(x, largest_of_type<R>);
 }
 
+// ---- several batches for a step -------------------------------------------------------------------------------------
+
+// The number of a batch among those of its step, from 1 on.
+SYNFIRE_MODEL_FN uint64_t batch_of_step(const OptimizerState& state, const OptimizerRates& rates) {
+  return state.accumulated_batches < rates.batches_per_step ? state.accumulated_batches + 1 : 1;
+}
+// The step waits for further batches.
+SYNFIRE_MODEL_FN void note_batch(OptimizerState& state, uint64_t batch) {
+  state.accumulated_batches = batch;
+  state.takes_step = 0;
+}
+
+// Adds a gradient to the mean of those of a step; `share` is that of a batch.
+template <class R>
+SYNFIRE_MODEL_FN R accumulated_gradient(R gradient, R share, R mean, bool is_first) {
+  return model::fma(gradient, share, is_first ? R(0) : mean);
+}
+
+// ---- schedules ------------------------------------------------------------------------------------------------------
+
+// base^exponent, as a product of base^1, base^2, base^4, ... where the exponent has a binary digit.
+SYNFIRE_MODEL_FN double whole_power(double base, uint64_t exponent) {
+  double product = 1;
+  for (double power = base; exponent != 0; exponent >>= 1, power *= power)
+    if ((exponent & 1) != 0) product *= power;
+  return product;
+}
+
+// The factor of the learning rate after `taken` steps.
+SYNFIRE_MODEL_FN double factor_of_schedule(const StepValues& values, uint64_t taken) {
+  const double kind = values.schedule.get(), warmup = values.warmup_steps.get(), steps = values.schedule_steps.get(),
+               factor = values.schedule_factor.get();
+  const auto t = static_cast<double>(taken);
+  if (t < warmup) return divide(t + 1, warmup);
+  if (kind == schedule_constant || !(steps >= 1)) return 1;
+  const double s = t - warmup;
+  if (kind == schedule_step) {
+    constexpr double most = 0x1p63;  // further powers are 0 too, or 1; a count near 2^64 is 2^64 in f64
+    const double changes = divide(s, steps);
+    return whole_power(factor == 0 ? default_step_factor : factor,
+                       static_cast<uint64_t>(changes < most ? changes : most));
+  }
+  if (kind != schedule_cosine) return 1;
+  if (s >= steps) return factor;
+  const double sine = model::sine_of_half_turn(0.5 * (1 - divide(s, steps)));
+  return model::fma(1 - factor, sine * sine, factor);
+}
+
 // ---- one step -------------------------------------------------------------------------------------------------------
 
 // The bound of Adam's |m| / sqrt(v). With r = beta1^2 / beta2, the inequality of Cauchy and Schwarz gives
@@ -68,16 +117,19 @@ SYNFIRE_MODEL_FN double longest_ratio_of(const OptimizerRates& rates) {
   return divide((1 - rates.beta1) * (1 + 0x1p-10), square_root((1 - rates.beta2) * (1 - r)));
 }
 
-// The numbers of a step that depend on the powers of beta1 and beta2, and not on the gradients.
+// The numbers of a step that depend on the steps before, and not on the gradients.
 struct StepCorrections {
   double beta1_power, beta2_power;
   double correction1, correction2, longest;
+  double rate;
 };
-SYNFIRE_MODEL_FN StepCorrections next_corrections(const OptimizerState& state, const OptimizerRates& rates) {
-  const double beta1_power = state.beta1_power * rates.beta1, beta2_power = state.beta2_power * rates.beta2;
-  if (rates.rule != OptimizerRule::adam) return {beta1_power, beta2_power, 1.0, 1.0, 0.0};
+SYNFIRE_MODEL_FN StepCorrections next_corrections(const OptimizerState& state, const OptimizerRates& rates,
+                                                  const StepValues& values) {
+  const double beta1_power = state.beta1_power * rates.beta1, beta2_power = state.beta2_power * rates.beta2,
+               rate = values.rate.get() * factor_of_schedule(values, state.step_count);
+  if (rates.rule != OptimizerRule::adam) return {beta1_power, beta2_power, 1.0, 1.0, 0.0, rate};
   const double correction2 = square_root(1 - beta2_power);
-  return {beta1_power, beta2_power, 1 - beta1_power, correction2, rates.longest_ratio * correction2};
+  return {beta1_power, beta2_power, 1 - beta1_power, correction2, rates.longest_ratio * correction2, rate};
 }
 
 // Begins a step, given the sum of the squares of all gradients, and the largest norm that they may have after clipping.
@@ -92,6 +144,7 @@ SYNFIRE_MODEL_FN void begin_step(OptimizerState& state, const StepCorrections& n
   // The first is false for a NaN, the second for an infinite norm too, which clipping does not mend.
   const bool takes_step = squares <= largest_of_type<double> && norm * scale <= largest_norm;
   state.takes_step = takes_step ? 1 : 0;
+  state.accumulated_batches = 0;
   if (!takes_step) {
     ++state.skipped;
     return;
@@ -104,7 +157,7 @@ SYNFIRE_MODEL_FN void begin_step(OptimizerState& state, const StepCorrections& n
   state.correction1 = next.correction1;
   state.correction2 = next.correction2;
   state.longest = next.longest;
-  state.rate = values.rate.get();
+  state.rate = next.rate;
   state.decay = values.decay.get();
 }
 

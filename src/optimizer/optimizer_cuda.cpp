@@ -29,14 +29,18 @@ void enqueue_norm(const OptimizerStep& op, Launcher& launcher) {
   constexpr int chunks_per_block = norm_threads / 32;
   const Grid grid = launcher.over_pieces((optimizer.n_chunks() + chunks_per_block - 1) / chunks_per_block,
                                          static_cast<uint32_t>(norm_threads));
+  const bool accumulates = optimizer.accumulates();
   do {
     const size_t first = static_cast<size_t>(launch.first_parameter),
                  count = std::min<size_t>(op.parameters.size() - first, norm_parameters);
     for (size_t i = 0; i < count; ++i) launch.parameters[i] = op.parameters[first + i].gradient.data;
     launch.begins_step = first + count == op.parameters.size();
-    launcher.launch(norm_kernel(), grid, launch);
+    launcher.launch(accumulates ? accumulate_kernel() : norm_kernel(), grid, launch);
     launch.first_parameter += norm_parameters;
   } while (!launch.begins_step);
+  if (!accumulates) return;
+  launch.first_parameter = 0;
+  launcher.launch(norm_kernel(), grid, launch);
 }
 
 // Arrays without a fused step, and the arrays derived from them.

@@ -20,17 +20,52 @@ namespace {
 constexpr int64_t optimizer_parallel_threshold = 1 << 16;
 constexpr int64_t piece = 4096;
 
-double squares_of_chunk(const OptimizerStep& op, int64_t chunk) {
-  const host::OptimizerKernels& kernels = SYNFIRE_SELECT_LEVEL(optimizer_kernels);
+const MemberGradient& member_of(const OptimizerStep& op, int64_t chunk) {
   const auto& gradients = op.optimizer->gradients();
   const auto after = std::upper_bound(gradients.begin(), gradients.end(), chunk,
                                       [](int64_t at, const MemberGradient& g) { return at < g.first_chunk; });
-  const MemberGradient& g = *(after - 1);
-  const void* const data = g.parameter < 0 ? g.data : op.parameters[static_cast<size_t>(g.parameter)].gradient.data;
+  return *(after - 1);
+}
+const void* gradient_of(const OptimizerStep& op, const MemberGradient& g) {
+  return g.parameter < 0 ? g.data : op.parameters[static_cast<size_t>(g.parameter)].gradient.data;
+}
+
+double squares_of_chunk(const OptimizerStep& op, int64_t chunk) {
+  const host::OptimizerKernels& kernels = SYNFIRE_SELECT_LEVEL(optimizer_kernels);
+  const MemberGradient& g = member_of(op, chunk);
+  if (g.factors->frozen != 0) return 0;
+  const void* const data = g.accumulated ? g.accumulated : gradient_of(op, g);
   const int64_t first = (chunk - g.first_chunk) * model::reduction_chunk;
   const int64_t count = std::min<int64_t>(g.count - first, model::reduction_chunk);
   return g.is_f64 ? kernels.f64.squares(static_cast<const double*>(data) + first, count)
                   : kernels.f32.squares(static_cast<const float*>(data) + first, count);
+}
+
+void accumulate_chunk(const OptimizerStep& op, int64_t chunk, double share, bool is_first) {
+  const host::OptimizerKernels& kernels = SYNFIRE_SELECT_LEVEL(optimizer_kernels);
+  const MemberGradient& g = member_of(op, chunk);
+  const void* const data = gradient_of(op, g);
+  const int64_t first = (chunk - g.first_chunk) * model::reduction_chunk;
+  const int64_t count = std::min<int64_t>(g.count - first, model::reduction_chunk);
+  if (g.is_f64)
+    kernels.f64.accumulate(static_cast<const double*>(data) + first, static_cast<double*>(g.accumulated) + first, share,
+                           is_first, count);
+  else
+    kernels.f32.accumulate(static_cast<const float*>(data) + first, static_cast<float*>(g.accumulated) + first,
+                           static_cast<float>(share), is_first, count);
+}
+
+// Adds the gradients of a batch to their means. Returns false if the step waits for further batches.
+bool accumulate(const OptimizerStep& op, const host::Launcher& launcher) {
+  OptimizerState& state = *op.optimizer->state();
+  const OptimizerRates& rates = op.optimizer->spec().rates;
+  const uint64_t batch = batch_of_step(state, rates);
+  note_batch(state, batch);  // also if the work below fails: it may have begun
+  const double share = divide(1.0, static_cast<double>(rates.batches_per_step));
+  launcher.for_each_range(op.optimizer->n_chunks(), wants_threads(op), [&](int64_t begin, int64_t end) {
+    for (int64_t chunk = begin; chunk < end; ++chunk) accumulate_chunk(op, chunk, share, batch == 1);
+  });
+  return batch == rates.batches_per_step;
 }
 
 double squares_of_all(const OptimizerStep& op, const host::Launcher& launcher) {
@@ -44,7 +79,7 @@ double squares_of_all(const OptimizerStep& op, const host::Launcher& launcher) {
 
 void update_array(const OptimizerStep& op, const MemberArray& array, int64_t count, bool is_f64,
                   const host::Launcher& launcher) {
-  if (!array.gradient) return;
+  if (!array.is_stepped()) return;
   const host::OptimizerKernels& kernels = SYNFIRE_SELECT_LEVEL(optimizer_kernels);
   const OptimizerState& state = *op.optimizer->state();
   const OptimizerRates& rates = op.optimizer->spec().rates;
@@ -60,6 +95,7 @@ void update_array(const OptimizerStep& op, const MemberArray& array, int64_t cou
 template <class R>
 void update_parameter(const OptimizerStep& op, const ParameterStep& step) {
   const auto a = arguments_of<R>(op, step);
+  if (a.factors->frozen != 0) return;
   double next = 0;
   for (int64_t i = 0; i < (a.update.block->per_neuron ? a.update.target.n_neurons : 1); ++i)
     next = step_parameter_of(a, i);
@@ -78,7 +114,8 @@ bool wants_threads(const OptimizerStep& op) {
 
 void run(const OptimizerStep& op, host::Launcher& launcher) {
   Optimizer& optimizer = *op.optimizer;
-  begin_step(*optimizer.state(), next_corrections(*optimizer.state(), optimizer.spec().rates), op.values,
+  if (optimizer.accumulates() && !accumulate(op, launcher)) return;
+  begin_step(*optimizer.state(), next_corrections(*optimizer.state(), optimizer.spec().rates, op.values), op.values,
              squares_of_all(op, launcher), optimizer.largest_norm());
   if (optimizer.state()->takes_step == 0) return;
   for (const OptimizerSynapse& member : optimizer.synapses()) {

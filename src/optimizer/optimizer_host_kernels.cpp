@@ -30,6 +30,11 @@ double squares(const R* values, int64_t count) {
   return lane[0];
 }
 
+template <class R>
+void accumulate(const R* __restrict gradients, R* __restrict means, R share, bool is_first, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) means[i] = accumulated_gradient(gradients[i], share, means[i], is_first);
+}
+
 template <OptimizerRule rule, class R>
 void step_elements(const StepConstants<R>& constants, R* __restrict weights, const R* __restrict gradients,
                    R* __restrict moments1, R* __restrict moments2, int64_t count) {
@@ -47,7 +52,7 @@ void step_elements(const StepConstants<R>& constants, R* __restrict weights, con
 template <class R>
 void step(const MemberArray& array, const OptimizerState& state, const OptimizerRates& rates, int64_t first,
           int64_t count) {
-  const StepConstants<R> constants = constants_of<R>(state, rates, array.factors);
+  const StepConstants<R> constants = constants_of<R>(state, rates, *array.factors);
   R* const moments1 = array.moment1 ? static_cast<R*>(array.moment1) + first : nullptr;
   R* const moments2 = array.moment2 ? static_cast<R*>(array.moment2) + first : nullptr;
   with_rule(rates.rule, [&](auto rule) {
@@ -58,6 +63,7 @@ void step(const MemberArray& array, const OptimizerState& state, const Optimizer
 
 }  // namespace
 
-extern const OptimizerKernels optimizer_kernels = {{squares<float>, step<float>}, {squares<double>, step<double>}};
+extern const OptimizerKernels optimizer_kernels = {{squares<float>, accumulate<float>, step<float>},
+                                                   {squares<double>, accumulate<double>, step<double>}};
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

@@ -11,6 +11,7 @@ namespace synfire::host {
 template <class R>
 struct StepKernels {
   double (*squares)(const R* values, int64_t count);
+  void (*accumulate)(const R* gradients, R* means, R share, bool is_first, int64_t count);
   void (*step)(const operations::MemberArray& array, const operations::OptimizerState& state,
                const operations::OptimizerRates& rates, int64_t first, int64_t count);
 };

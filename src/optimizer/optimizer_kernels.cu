@@ -57,27 +57,36 @@ __device__ __forceinline__ const MemberGradient& member_of(const NormLaunch& lau
   return entry_of(launch.members, launch.n_members, chunk, [](const MemberGradient& each) { return each.first_chunk; });
 }
 
+// Null if another launch has it.
+__device__ __forceinline__ const void* gradient_of(const NormLaunch& launch, const MemberGradient& member) {
+  if (member.parameter < 0) return launch.first_parameter > 0 ? nullptr : member.data;
+  const int32_t index = member.parameter - launch.first_parameter;
+  return index < 0 || index >= norm_parameters ? nullptr : launch.parameters[index];
+}
+__device__ __forceinline__ int64_t count_of_chunk(const MemberGradient& member, int64_t first) {
+  const int64_t left = member.count - first;
+  return left < reduction_chunk ? left : reduction_chunk;
+}
+
 __device__ __forceinline__ void sum_chunk(const NormLaunch& launch, int64_t chunk) {
   const MemberGradient& member = member_of(launch, chunk);
-  const void* data = member.data;
-  if (member.parameter >= 0) {
-    const int32_t index = member.parameter - launch.first_parameter;
-    if (index < 0 || index >= norm_parameters) return;  // another launch has it
-    data = launch.parameters[index];
-  } else if (launch.first_parameter > 0) {
-    return;
-  }
-  const int64_t first = (chunk - member.first_chunk) * reduction_chunk;
-  const int64_t left = member.count - first, count = left < reduction_chunk ? left : reduction_chunk;
-  const double sum = member.is_f64 ? squares_of_chunk(static_cast<const double*>(data) + first, count)
-                                   : squares_of_chunk(static_cast<const float*>(data) + first, count);
+  const void* const data = member.accumulated ? member.accumulated : gradient_of(launch, member);
+  if (!data) return;
+  const int64_t first = (chunk - member.first_chunk) * reduction_chunk, count = count_of_chunk(member, first);
+  const double sum = member.factors->frozen != 0 ? 0.0
+                     : member.is_f64             ? squares_of_chunk(static_cast<const double*>(data) + first, count)
+                                                 : squares_of_chunk(static_cast<const float*>(data) + first, count);
   if (threadIdx.x % 32 == 0) launch.sums[chunk] = sum;
 }
 
 __global__ void __launch_bounds__(norm_threads) norm(const __grid_constant__ NormLaunch launch) {
   wait_for_previous();
+  // The last block changes the state when all have read it.
+  const uint64_t n_batches = launch.rates.batches_per_step,
+                 batch = n_batches == 1 ? 1 : batch_of_step(*launch.state, launch.rates);
+  const bool ends = batch == n_batches;
   const int64_t first = static_cast<int64_t>(blockIdx.x) * warps_of_norm + threadIdx.x / 32;
-  for (int64_t chunk = first; chunk < launch.n_chunks; chunk += static_cast<int64_t>(gridDim.x) * warps_of_norm)
+  for (int64_t chunk = first; ends && chunk < launch.n_chunks; chunk += static_cast<int64_t>(gridDim.x) * warps_of_norm)
     sum_chunk(launch, chunk);
   if (!launch.begins_step) return;
   // The last block to arrive adds the sums of all chunks.
@@ -90,6 +99,10 @@ __global__ void __launch_bounds__(norm_threads) norm(const __grid_constant__ Nor
   }
   __syncthreads();
   if (!is_last) return;
+  if (!ends) {
+    if (threadIdx.x == 0) note_batch(*launch.state, batch);
+    return;
+  }
   __shared__ double lanes[reduction_lanes];
   __shared__ StepCorrections corrections;  // by a warp that has no lanes
   static_assert(norm_threads > reduction_lanes);
@@ -99,7 +112,7 @@ __global__ void __launch_bounds__(norm_threads) norm(const __grid_constant__ Nor
     for (int64_t chunk = thread; chunk < launch.n_chunks; chunk += reduction_lanes) lane += __ldcg(launch.sums + chunk);
     lanes[thread] = lane;
   } else if (thread == reduction_lanes) {
-    corrections = next_corrections(*launch.state, launch.rates);
+    corrections = next_corrections(*launch.state, launch.rates, launch.values);
   }
   for (int half = reduction_lanes / 2; half > 0; half /= 2) {
     __syncthreads();
@@ -108,12 +121,39 @@ __global__ void __launch_bounds__(norm_threads) norm(const __grid_constant__ Nor
   if (thread == 0) begin_step(*launch.state, corrections, launch.values, lanes[0], launch.largest_norm);
 }
 
+// ---- means over batches ---------------------------------------------------------------------------------------------
+
+template <class R>
+__device__ __forceinline__ void accumulate_chunk(const R* gradients, R* means, R share, bool is_first, int64_t count) {
+  for (int64_t i = threadIdx.x % 32; i < count; i += 32)
+    means[i] = accumulated_gradient(gradients[i], share, means[i], is_first);
+}
+
+__global__ void __launch_bounds__(norm_threads) accumulate(const __grid_constant__ NormLaunch launch) {
+  wait_for_previous();
+  const bool is_first = batch_of_step(*launch.state, launch.rates) == 1;
+  const double share = divide(1.0, static_cast<double>(launch.rates.batches_per_step));
+  const int64_t first_chunk = static_cast<int64_t>(blockIdx.x) * warps_of_norm + threadIdx.x / 32;
+  for (int64_t chunk = first_chunk; chunk < launch.n_chunks; chunk += static_cast<int64_t>(gridDim.x) * warps_of_norm) {
+    const MemberGradient& member = member_of(launch, chunk);
+    const void* const data = gradient_of(launch, member);
+    if (!data) continue;
+    const int64_t first = (chunk - member.first_chunk) * reduction_chunk, count = count_of_chunk(member, first);
+    if (member.is_f64)
+      accumulate_chunk(static_cast<const double*>(data) + first, static_cast<double*>(member.accumulated) + first,
+                       share, is_first, count);
+    else
+      accumulate_chunk(static_cast<const float*>(data) + first, static_cast<float*>(member.accumulated) + first,
+                       static_cast<float>(share), is_first, count);
+  }
+}
+
 // ---- arrays of synapses ---------------------------------------------------------------------------------------------
 
 template <OptimizerRule rule, class R>
 __device__ __forceinline__ void step_piece_of(const StepArraysLaunch& launch, const SteppedArray& stepped,
                                               int64_t piece) {
-  const auto constants = constants_of<R>(*launch.state, launch.rates, stepped.array.factors);
+  const auto constants = constants_of<R>(*launch.state, launch.rates, *stepped.array.factors);
   const int64_t first = (piece - stepped.first_piece) * step_piece,
                 end = first + step_piece < stepped.count ? first + step_piece : stepped.count;
   for (int64_t i = first + threadIdx.x; i < end; i += step_threads) step_element<rule, R>(constants, stepped.array, i);
@@ -126,6 +166,7 @@ __global__ void __launch_bounds__(step_threads) step_arrays(const __grid_constan
   for (int64_t piece = blockIdx.x; piece < launch.n_pieces; piece += gridDim.x) {
     const SteppedArray& stepped =
         entry_of(launch.arrays, launch.n_arrays, piece, [](const SteppedArray& each) { return each.first_piece; });
+    if (!stepped.array.is_stepped()) continue;
     if (stepped.is_f64)
       step_piece_of<rule, double>(launch, stepped, piece);
     else
@@ -137,6 +178,9 @@ __global__ void __launch_bounds__(step_threads) step_arrays(const __grid_constan
 
 const void* norm_kernel() {
   return address(norm);
+}
+const void* accumulate_kernel() {
+  return address(accumulate);
 }
 const void* step_arrays_kernel(OptimizerRule rule) {
   switch (rule) {

@@ -9,7 +9,8 @@ namespace synfire::cuda {
 // ---- the norm -------------------------------------------------------------------------------------------------------
 
 // A warp for each chunk of gradients; the last block of the last launch begins the step. Gradients of parameters are
-// arguments, because a graph may replace them; a launch has those from `first_parameter` on.
+// arguments, because a graph may replace them; a launch has those from `first_parameter` on. With several batches for a
+// step, launches with the same arguments first add the gradients to their means.
 inline constexpr int norm_threads = 256;
 inline constexpr int norm_parameters = 64;
 struct NormLaunch {
@@ -26,6 +27,7 @@ struct NormLaunch {
   bool begins_step;
 };
 const void* norm_kernel();
+const void* accumulate_kernel();
 
 // ---- arrays of synapses ---------------------------------------------------------------------------------------------
 

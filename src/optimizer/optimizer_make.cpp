@@ -22,9 +22,14 @@ double chosen(double value, double own, const char* name) {
 
 StepValues values_of(const Optimizer& optimizer, const OptimizerStepRequest& request) {
   const OptimizerSpec& spec = optimizer.spec();
+  check_schedule(request.schedule, request.warmup_steps, request.schedule_steps, request.schedule_factor);
   return {{nullptr, chosen(request.learning_rate, spec.learning_rate, "learning_rate")},
           {nullptr, chosen(request.weight_decay, spec.weight_decay, "weight_decay")},
-          {nullptr, chosen(request.clip_norm, spec.clip_norm, "clip_norm")}};
+          {nullptr, chosen(request.clip_norm, spec.clip_norm, "clip_norm")},
+          {nullptr, static_cast<double>(request.schedule)},
+          {nullptr, static_cast<double>(request.warmup_steps)},
+          {nullptr, static_cast<double>(request.schedule_steps)},
+          {nullptr, request.schedule_factor}};
 }
 
 bool has(const std::vector<View>& views, const View& view) {
@@ -57,7 +62,27 @@ OptimizerStep make_step(Optimizer& optimizer, const StepValues& values) {
   return op;
 }
 
+constexpr bool is_constant(double here, int32_t there) {
+  return static_cast<int32_t>(here) == there;
+}
+static_assert(is_constant(schedule_constant, SYNFIRE_SCHEDULE_CONSTANT) &&
+              is_constant(schedule_cosine, SYNFIRE_SCHEDULE_COSINE) &&
+              is_constant(schedule_step, SYNFIRE_SCHEDULE_STEP));
+
 }  // namespace
+
+void check_schedule(int32_t schedule, int64_t warmup_steps, int64_t schedule_steps, double factor) {
+  constexpr int64_t most_steps = int64_t{1} << 53;
+  if (warmup_steps < 0 || warmup_steps > most_steps)
+    fail_argument("SYN-OPTIMIZER-SCHEDULE", "desc.warmup_steps is %lld; 0 to 2^53 are allowed",
+                  static_cast<long long>(warmup_steps));
+  const int64_t least_steps = schedule == SYNFIRE_SCHEDULE_CONSTANT ? 0 : 1;
+  if (schedule_steps < least_steps || schedule_steps > most_steps)
+    fail_argument("SYN-OPTIMIZER-SCHEDULE", "desc.schedule_steps is %lld; this schedule needs %lld to 2^53",
+                  static_cast<long long>(schedule_steps), static_cast<long long>(least_steps));
+  if (!(factor >= 0 && factor <= 1))
+    fail_argument("SYN-OPTIMIZER-SCHEDULE", "desc.schedule_factor is %g; a number from 0 to 1 is needed", factor);
+}
 
 OperationLabel label(const OptimizerStep& op) {
   const size_t count = op.optimizer->members().size();
@@ -81,6 +106,10 @@ void record_optimizer_step(Graph& graph, Optimizer& optimizer, const OptimizerSt
     values.rate.where = recorder.magnitude("learning_rate", values.rate.number);
     values.decay.where = recorder.magnitude("weight_decay", values.decay.number);
     values.clip.where = recorder.magnitude("clip_norm", values.clip.number);
+    values.schedule.where = recorder.choice("schedule", values.schedule.number);
+    values.warmup_steps.where = recorder.count("warmup_steps", values.warmup_steps.number);
+    values.schedule_steps.where = recorder.count("schedule_steps", values.schedule_steps.number);
+    values.schedule_factor.where = recorder.fraction("schedule_factor", values.schedule_factor.number);
     for (const OptimizerMember& member : optimizer.members()) {
       if (!member.layer) continue;
       const auto lock = member.layer->lock_parameters();

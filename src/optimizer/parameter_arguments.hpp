@@ -11,11 +11,11 @@ template <class R>
 ParameterStepArguments<R> arguments_of(const OptimizerStep& op, const ParameterStep& step) {
   const OptimizerMember& member = op.optimizer->members()[step.member];
   return {{member.layer->target(), static_cast<ParameterBlock<R>*>(step.parameters.data),
-           static_cast<int32_t>(member.parameter), member.descent, static_cast<const R*>(step.gradient.data),
-           member.count > 1, nullptr},
+           static_cast<int32_t>(member.parameter), member.descent,
+           static_cast<const R*>(member.accumulated ? member.accumulated : step.gradient.data), member.count, nullptr},
           op.optimizer->state(),
           op.optimizer->spec().rates,
-          member.factors,
+          op.optimizer->factors() + step.member,
           static_cast<R*>(member.moments[0]),
           static_cast<R*>(member.moments[1])};
 }

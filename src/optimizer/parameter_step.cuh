@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(threads_per_block)
     parameter_step(const __grid_constant__ ParameterStepLaunch<R> launch) {
   wait_for_previous();
   const auto& a = launch.arguments;
-  if (a.state->takes_step == 0) return;
+  if (a.state->takes_step == 0 || a.factors->frozen != 0) return;
   core::ParameterMaster& master = *a.update.target.master;
   const int64_t count = a.update.block->per_neuron ? a.update.target.n_neurons : 1;
   for (int64_t i = first_element(); i < count; i += stride()) step_parameter_of(a, i);

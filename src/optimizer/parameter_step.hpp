@@ -14,7 +14,7 @@ struct ParameterStepArguments {
   UpdateParameterArguments<R> update;  // its `rate` is not read
   const OptimizerState* state;
   OptimizerRates rates;
-  MemberFactors factors;
+  const MemberFactors* factors;
   R *moment1, *moment2;
 };
 
@@ -30,14 +30,14 @@ template <class R>
 SYNFIRE_MODEL_FN double parameter_direction(const ParameterStepArguments<R>& a, R gradient, double stored,
                                             ParameterMoments<R>& moments) {
   const double value = a.update.descent.reciprocal ? divide(1.0, stored) : stored;
-  const StepConstants<R> constants = constants_of<R>(*a.state, a.rates, a.factors);
+  const StepConstants<R> constants = constants_of<R>(*a.state, a.rates, *a.factors);
   double direction = 0;
   with_rule(a.rates.rule, [&](auto rule) {
     direction = static_cast<double>(
         direction_of<decltype(rule)::value>(constants, gradient, static_cast<R>(value), moments.first, moments.second));
   });
   direction = divide(direction, a.state->correction1);
-  return a.rates.decoupled ? model::fma(a.state->decay * a.factors.decay, value, direction) : direction;
+  return a.rates.decoupled ? model::fma(a.state->decay * a.factors->decay, value, direction) : direction;
 }
 
 template <class R>
@@ -55,12 +55,13 @@ SYNFIRE_MODEL_FN double parameter_rate(const OptimizerState& state, const Member
 }
 
 // Computes neuron i, or only neuron 0 if nothing is per neuron. Returns the new value. Stores the moments of a
-// parameter per neuron; the caller stores a shared value and its moments once every neuron has read the old ones.
+// parameter per channel or neuron, of which each neuron has its own; the caller stores a shared value and its moments
+// once every neuron has read the old ones.
 template <class R>
 SYNFIRE_MODEL_FN double step_parameter_of(const ParameterStepArguments<R>& a, int64_t i) {
-  return update_parameter_of(a.update, i, parameter_rate(*a.state, a.factors), [&](int64_t at, double stored) {
+  return update_parameter_of(a.update, i, parameter_rate(*a.state, *a.factors), [&](int64_t at, double stored) {
     ParameterMoments<R> moments = moments_at(a, at);
-    const double direction = parameter_direction(a, a.update.gradient[at], stored, moments);
+    const double direction = parameter_direction(a, a.update.gradient[a.update.entry_of(at)], stored, moments);
     if (a.update.target.master->rows[a.update.parameter]) store_moments(a, at, moments);
     return direction;
   });
@@ -69,7 +70,7 @@ SYNFIRE_MODEL_FN double step_parameter_of(const ParameterStepArguments<R>& a, in
 template <class R>
 SYNFIRE_MODEL_FN double shared_parameter_step(const ParameterStepArguments<R>& a) {
   ParameterMoments<R> moments = moments_at(a, 0);
-  const double next = shared_value_of(a.update, parameter_rate(*a.state, a.factors), [&](int64_t, double stored) {
+  const double next = shared_value_of(a.update, parameter_rate(*a.state, *a.factors), [&](int64_t, double stored) {
     moments = moments_at(a, 0);
     return parameter_direction(a, a.update.gradient[0], stored, moments);
   });

@@ -36,7 +36,8 @@ struct Kept {
 struct SynapsePass {
   SynapseUse use;
   int64_t n_steps, batch;
-  View input = {};         // [T, B, K], u8 if they are counts; absent where only the gradient of the input is computed
+  // [T, B, K], u8 if they are counts; absent where only the gradient of the input is computed, unless that reads it.
+  View input = {};
   View n_active = {};      // u32 [1], or absent
   Kept kept = {};          // of a kind that takes dropout
   View layer_active = {};  // of the layer whose X the output is: i64 [1], the active elements of a row [B, N]
@@ -89,6 +90,7 @@ struct SynapseKind {
   // Reads "weight", "exponent" or "bias": the integers that products add. Null where no output of the kind has a grid;
   // otherwise it returns false, and changes nothing, if those of this synapse have none.
   bool (*read_integers)(Synapse& synapse, const char* name, std::span<int32_t> values);
+  bool input_gradient_reads_input = false;
 };
 
 struct SynapseArray {

@@ -28,6 +28,8 @@ template <>
 constexpr std::size_t size_for_ever<synfire_network_array> = 24;
 template <>
 constexpr std::size_t size_for_ever<synfire_stage_result> = 32;
+template <>
+constexpr std::size_t size_for_ever<synfire_array_source> = 32;
 
 // True if the sizes of its versions are known.
 template <class Struct>

@@ -23,13 +23,13 @@ int32_t id_of_surrogate(const char* name) {
 synfire_layer_desc klif_desc(const Shape& shape = {4, 1, 3}, int32_t dtype = SYNFIRE_DTYPE_F32) {
   synfire_layer_desc desc = describe(shape, dtype);
   desc.model = id_of_model("klif");
-  desc.surrogate = id_of_surrogate("multi_gaussian");
+  desc.surrogate = id_of_surrogate("side_lobes");
   return desc;
 }
 
 TEST(Added, AreFoundByNameBehindTheBuiltInOnes) {
   EXPECT_EQ(id_of_model("klif"), 1000);
-  EXPECT_EQ(id_of_surrogate("multi_gaussian"), 1000);
+  EXPECT_EQ(id_of_surrogate("side_lobes"), 1000);
   EXPECT_EQ(id_of_model("izhikevich"), SYNFIRE_MODEL_IZHIKEVICH);
   EXPECT_EQ(id_of_surrogate("rect"), SYNFIRE_SURROGATE_RECT);
   ASSERT_TRUE(library_has_added());
@@ -41,8 +41,7 @@ TEST(Added, AreListedByErrors) {
   int32_t id = 0;
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("no_such", "lif", "klif", "1000"),
                synfire_model_id("no_such", &id));
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("klif", "rect", "multi_gaussian"),
-               synfire_surrogate_id("klif", &id));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("klif", "rect", "side_lobes"), synfire_surrogate_id("klif", &id));
   const Context context = make_context();
   synfire_layer layer = nullptr;
   synfire_layer_desc desc = klif_desc();
@@ -50,7 +49,7 @@ TEST(Added, AreListedByErrors) {
   EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("model", "klif"), synfire_layer_create(context, &desc, &layer));
   desc = klif_desc();
   desc.surrogate = 1001;
-  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("surrogate", "multi_gaussian"),
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("surrogate", "side_lobes"),
                synfire_layer_create(context, &desc, &layer));
 }
 
@@ -110,7 +109,7 @@ TEST(Added, KlifReadsItsInputAgain) {
 }
 
 // With IF, H = X and dL/dX = g'(X − v_threshold) for one step under soft reset, which is the surrogate itself.
-TEST(Added, MultiGaussianAtItsCriticalPoints) {
+TEST(Added, SideLobesAtItsCriticalPoints) {
   const Context context = make_context();
   const double infinity = HUGE_VAL;
   const std::vector<double> at = {0.0, -0.0, 1,    -1,    0.5,      -0.5,      0.25,        -0.25,
@@ -121,7 +120,7 @@ TEST(Added, MultiGaussianAtItsCriticalPoints) {
        {std::vector<double>{0.5, 0.15, 6}, {1e-6, 1e6, 1e-6}, {1e6, 0, 1e6}, {0.3, 0.5, 2}}) {
     synfire_layer_desc desc = describe(shape, SYNFIRE_DTYPE_F32);
     desc.model = SYNFIRE_MODEL_IF, desc.reset = SYNFIRE_RESET_SOFT;
-    desc.surrogate = id_of_surrogate("multi_gaussian");
+    desc.surrogate = id_of_surrogate("side_lobes");
     FullRig<float> rig(context, desc);
     set_parameter(rig.layer, "v_threshold", {0});
     for (size_t i = 0; i < 3; ++i) set_parameter(rig.layer, reference.parameters[i].name, {p[i]});

@@ -7,13 +7,13 @@ namespace {
 
 TEST(Examples, BuiltInHaveTheBitsOfTheRecord) {
   const Context context = make_context();
-  int32_t multi_gaussian = -1;
-  ASSERT_OK(synfire_surrogate_id("multi_gaussian", &multi_gaussian));
+  int32_t side_lobes = -1;
+  ASSERT_OK(synfire_surrogate_id("side_lobes", &side_lobes));
   for (const Example& example : examples()) {
     int32_t model = -1;
     ASSERT_OK(synfire_model_id(example.name, &model));
     const bool with_added = std::string_view(example.name) == "klif";
-    expect_example(context, example, model, with_added ? multi_gaussian : int32_t{SYNFIRE_SURROGATE_SIGMOID});
+    expect_example(context, example, model, with_added ? side_lobes : int32_t{SYNFIRE_SURROGATE_SIGMOID});
   }
 }
 

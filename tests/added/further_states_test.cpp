@@ -111,6 +111,20 @@ TEST(FurtherStates, ContinueFromTheLayersState) {
   }
 }
 
+TEST(FurtherStates, FourLeaveNoRoomForACountdown) {
+  const Context context = make_context();
+  synfire_layer_desc desc = desc_of("cascade");
+  synfire_layer layer = nullptr;
+  desc.refractory_steps = 1;
+  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-LAYER-COUNTDOWN", "cascade"),
+               synfire_layer_create(context, &desc, &layer));
+  desc = desc_of("cascade");
+  desc.reset = SYNFIRE_RESET_SOFT_DELAYED;
+  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-LAYER-COUNTDOWN", "cascade"),
+               synfire_layer_create(context, &desc, &layer));
+  EXPECT_EQ(layer, nullptr);
+}
+
 TEST(FurtherStates, RefuseBadLists) {
   const Context context = make_context();
   const Layer layer = make_layer(context, desc_of("conductance_based_lif"));

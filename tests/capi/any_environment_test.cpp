@@ -609,6 +609,7 @@ class Everything {
     answer(synfire_network_set_mask(network, "first", every.data(), every.size()));
     answer(synfire_network_add_neurons(network, "hidden", SYNFIRE_MODEL_PLIF));
     answer(synfire_network_train_parameter(network, "hidden", "tau", 1, 1, 0, 1.1, HUGE_VAL));
+    answer(synfire_network_set_scope(network, "hidden", "tau", SYNFIRE_SCOPE_NEURON));
     const synfire_stage_value values[] = {{"scope", "layer", 0}, {"initial_weight", nullptr, 0.5}};
     const synfire_stage_input of_hidden = {"hidden", nullptr, 0};
     synfire_stage_desc scale = SYNFIRE_STAGE_DESC_INIT;
@@ -629,6 +630,8 @@ class Everything {
     synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
     answer(synfire_network_query_memory(network, &memory));
     add(&memory, sizeof memory);
+    synfire_memory_use use = SYNFIRE_MEMORY_USE_INIT;
+    answer(synfire_network_get_memory_use(network, &use));
     const auto summary = [&](char* text, uint64_t* bytes) {
       return synfire_network_write_summary(network, text, bytes);
     };
@@ -704,6 +707,9 @@ class Everything {
         testing::TempDir() + "any_environment_" + std::to_string(reinterpret_cast<uintptr_t>(this)) + ".safetensors";
     answer(synfire_network_save(network, path.c_str()));
     answer(synfire_network_load(network, path.c_str()));
+    synfire_array_source bias = {"first.bias", nullptr, nullptr, 0, 0};
+    answer(synfire_network_load_arrays(network, path.c_str(), &bias, 1, 0));
+    add(&bias.is_loaded, sizeof bias.is_loaded);
     synfire_network made = nullptr;
     answer(synfire_network_create_from_file(context, path.c_str(), nullptr, &made));
     synfire_network_destroy(made);
@@ -712,6 +718,11 @@ class Everything {
     std::vector<unsigned char> file(bytes);
     answer(synfire_network_save_to_memory(network, file.data(), &bytes));
     answer(synfire_network_load_from_memory(network, file.data(), bytes));
+    synfire_array_source weights[] = {{"second.weights", nullptr, "oi", 0, 0},
+                                      {"nothing", "second.bias", nullptr, 0, 0}};
+    answer(synfire_network_load_arrays_from_memory(network, file.data(), bytes, weights, 2, 1));
+    add(&weights[0].is_loaded, sizeof weights[0].is_loaded);
+    add(&weights[1].is_loaded, sizeof weights[1].is_loaded);
     answer(synfire_network_create_from_memory(context, file.data(), bytes, nullptr, &made));
     synfire_network_destroy(made);
     file.back() ^= 1;
@@ -800,6 +811,7 @@ class Everything {
     compute_losses(context, dense);
     take_steps(context);
     scale_inputs(context);
+    encode_inputs(context);
     slide_kernels(context);
     normalize_maps(context);
   }
@@ -957,6 +969,41 @@ class Everything {
       }
   }
 
+  // A population code of the same numbers: tiny activities, and gradients that are subnormal.
+  void encode_inputs(synfire_context context) {
+    constexpr int64_t n = 19 * 7, n_cells = 3;
+    std::vector<float> values(narrow_x_.begin(), narrow_x_.begin() + n), gradients(values.size() * n_cells);
+    for (size_t i = 0; i < gradients.size(); ++i) gradients[i] = values[i / n_cells];
+    synfire_population_desc of_synapse = SYNFIRE_POPULATION_DESC_INIT;
+    of_synapse.channels = n;
+    of_synapse.n_cells = n_cells;
+    of_synapse.sigma = 0.25;
+    synfire_synapse_memory memory = SYNFIRE_SYNAPSE_MEMORY_INIT;
+    answer(synfire_synapse_query_memory_population(&of_synapse, &memory));
+    synfire_synapse synapse = nullptr;
+    answer(synfire_synapse_create_population(context, &of_synapse, &synapse));
+    const Buffer x = make_buffer_of(context, values), y = make_buffer(context, SYNFIRE_DTYPE_F32, gradients.size()),
+                 dy = make_buffer_of(context, gradients), dx = make_buffer(context, SYNFIRE_DTYPE_F32, values.size());
+    synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+    forward.n_steps = 1;
+    forward.input = x;
+    forward.output = y;
+    answer(synfire_synapse_forward(synapse, &forward, nullptr));
+    look(y);
+    synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+    backward.n_steps = 1;
+    backward.input = x;
+    backward.grad_output = dy;
+    backward.grad_input = dx;
+    answer(synfire_synapse_backward(synapse, &backward, nullptr));
+    look(dx);
+    for (const char* const name : {"mu_gradient", "sigma_gradient"}) {
+      answer(synfire_synapse_read(synapse, name, gradients.data(), gradients.size() * sizeof(float)));
+      add(gradients.data(), gradients.size() * sizeof(float));
+    }
+    synfire_synapse_destroy(synapse);
+  }
+
   // Over weights and gradients that are subnormal or huge among them.
   void take_steps(synfire_context context) {
     synfire_synapse_desc of_synapse = SYNFIRE_SYNAPSE_DESC_INIT;
@@ -986,6 +1033,7 @@ class Everything {
     const uint64_t bytes = values.size() * sizeof(float);
     answer(synfire_synapse_write(synapse, "weight_gradient", values.data(), bytes));
     for (int i = 0; i < 3; ++i) answer(synfire_optimizer_step(optimizer, &step, nullptr));
+    answer(synfire_optimizer_set_factors(optimizer, 0, 0.5, 1, 0));
     {
       synfire_graph made = nullptr;
       answer(synfire_graph_create(context, nullptr, &made));
@@ -1212,6 +1260,21 @@ class Everything {
       answer(synfire_graph_get_statistics(graph, &statistics));
       add(&statistics.n_replays, sizeof statistics.n_replays);
       answer(synfire_graph_reset_statistics(graph));
+      synfire_memory_use use = SYNFIRE_MEMORY_USE_INIT;
+      answer(synfire_graph_get_memory_use(graph, &use));
+      answer(synfire_layer_get_memory_use(rig.layer, &use));
+      answer(synfire_context_get_memory_use(context, &use));
+      answer(synfire_memory_get_use(&use));
+      answer(synfire_log_set_function(nullptr));
+      // Refused, because the library holds memory, with a text that says how much.
+      static_cast<void>(synfire_memory_set_functions(nullptr));
+      void* tensor = nullptr;
+      answer(synfire_buffer_to_dlpack(rig.x, nullptr, &tensor));
+      synfire_from_dlpack_desc as_given = SYNFIRE_FROM_DLPACK_DESC_INIT;
+      as_given.tensor = tensor;
+      synfire_buffer taken = nullptr;
+      answer(synfire_buffer_from_dlpack(context, &as_given, &taken));
+      const Buffer owned(taken);
       uint64_t bytes = 0;
       answer(synfire_graph_write_dot(graph, nullptr, &bytes));
       std::vector<char> dot(bytes);

@@ -695,6 +695,41 @@ TEST_F(Conv2d, PlacesOfInputs) {
   }
 }
 
+// Kernels for large sizes on a GPU: dL/dx of more outputs than shared memory holds, and products of many places, with
+// planes that are left out.
+TEST_F(Conv2d, ManyPlacesAndOutputs) {
+  Case many_outputs = {{4, 3, 1, 1}, {5, 3, 1, 1}, 32, 132, 1, false, 1, 2},
+       many_places = {{16}, {11}, 8, 140, 1, false, 4, 4};
+  for (const int weight_bits : {24, 16}) {
+    many_outputs.weight_bits = weight_bits;
+    check<float>(many_outputs, {SYNFIRE_INPUT_SPIKES}, 700);
+  }
+  for (const int weight_bits : {16, 8}) {
+    many_places.weight_bits = weight_bits;
+    check<float>(many_places, {SYNFIRE_INPUT_SPIKES}, 702);
+    check<float>(many_places, {SYNFIRE_INPUT_COUNTS, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_U8}, 702);
+  }
+}
+
+// Each channel has its own kernel: words of channels and parts of one, rows of places and of taps beyond those of a
+// thread, strides, dilations, rows that do not count.
+TEST_F(Conv2d, Depthwise) {
+  const Case depthwise[] = {
+      {{5, 3, 1, 1}, {19, 5, 2, 2}, 64, 64, 64, false, 2, 2},
+      {{6, 3, 1, 2, 2}, {9, 3, 1, 1}, 32, 32, 32, false, 1, 3, 1, 24, 16},
+      {{3}, {12, 9, 1, 4}, 96, 96, 96, false, 2, 1},
+      {{4, 3, 2, 1}, {5, 4, 3, 2}, 40, 40, 40, true, 2, 2},
+  };
+  uint64_t seed = 720;
+  for (const Case& c : depthwise) {
+    check<float>(c, {SYNFIRE_INPUT_SPIKES}, seed++);
+    Given counts = {SYNFIRE_INPUT_COUNTS, SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_U8, true, 0, 1.0f / 9};
+    check<float>(c, counts, seed++);
+    counts.drops = Given::channels;
+    check<float>(c, counts, seed++);
+  }
+}
+
 // ---- Definitions ----------------------------------------------------------------------------------------------------
 
 // Small maps of values, computed by hand; a weight is listed for each output channel, place of the kernel, input

@@ -51,7 +51,8 @@ class FullRig {
  public:
   FullRig(synfire_context context, const synfire_layer_desc& desc)
       : shape{desc.n_steps, desc.batch == 0 ? 1 : desc.batch, desc.n_neurons},
-        two_variables(desc.model == SYNFIRE_MODEL_IZHIKEVICH),
+        two_variables(desc.model == SYNFIRE_MODEL_IZHIKEVICH || desc.model == SYNFIRE_MODEL_CUBA_LIF ||
+                      desc.model == SYNFIRE_MODEL_CUBA_LIF_EXACT),
         layer(make_layer(context, desc)),
         context_(context) {
     const auto make = [&](size_t count) { return make_buffer(context, dtype_of<Scalar>, count); };

@@ -185,6 +185,19 @@ TYPED_TEST(Gradients, MatchTheOracleAtEveryWidth) {
       }
 }
 
+TYPED_TEST(Gradients, OfModelsWithACurrentMatchTheOracle) {
+  if (library_has_added()) GTEST_SKIP() << "the library without additions tests them";
+  const Context context = make_context();
+  Random random(31);
+  for (const Shape shape : {Shape{1, 1, 1}, Shape{40, 3, 7}, Shape{70, 1, 33}})
+    for (const size_t count : {size_t{1}, static_cast<size_t>(shape.n_neurons)})
+      for (const ReferenceNeuron& neuron :
+           reference_neurons(reference_surrogate(SYNFIRE_SURROGATE_SIGMOID), count, random, models_with_currents())) {
+        compare_with_oracle<TypeParam>(context, neuron, shape, random);
+        if (this->HasFailure()) return;
+      }
+}
+
 // ---- Sums -----------------------------------------------------------------------------------------------------------
 
 TYPED_TEST(Gradients, PerNeuronAddUpToTheOneNumber) {

@@ -94,7 +94,8 @@ TEST(NetworkStages, ConstantsHaveNamesAndNumbers) {
   ASSERT_OK(add_stage(network, "synapse", "s",
                       {number("n_outputs", 2), text("initialization", "normal"), number("seed", 9007199254740992.0)}));
   ASSERT_OK(add_stage(network, "neurons", "n",
-                      {number("tau", 5), number("alpha", 3), text("surrogate", "sigmoid"), text("reset", "soft"),
+                      {number("tau", 5), number("alpha", 3), text("surrogate", "sigmoid"),
+                       text("reset", "soft_delayed"), number("strict_threshold", 1), number("refractory_steps", 2),
                        text("model", "lif"), text("tape", "store"), text("dtype", "f16")}));
   ASSERT_OK(add_stage(network, "readout", "r", {number("of_spikes", 1), text("reduction", "last")}));
   ASSERT_OK(add_stage(network, "loss", "l", {text("kind", "mean_squared_error")}));
@@ -106,7 +107,9 @@ TEST(NetworkStages, ConstantsHaveNamesAndNumbers) {
   EXPECT_EQ(value_of_stage(network, "n", "tau"), 5);
   EXPECT_EQ(value_of_stage(network, "n", "alpha"), 3);
   EXPECT_EQ(value_of_stage(network, "n", "surrogate"), SYNFIRE_SURROGATE_SIGMOID);
-  EXPECT_EQ(value_of_stage(network, "n", "reset"), SYNFIRE_RESET_SOFT);
+  EXPECT_EQ(value_of_stage(network, "n", "reset"), SYNFIRE_RESET_SOFT_DELAYED);
+  EXPECT_EQ(value_of_stage(network, "n", "strict_threshold"), 1);
+  EXPECT_EQ(value_of_stage(network, "n", "refractory_steps"), 2);
   EXPECT_EQ(value_of_stage(network, "n", "tape"), SYNFIRE_TAPE_STORE);
   EXPECT_EQ(value_of_stage(network, "n", "dtype"), SYNFIRE_DTYPE_F16);
   EXPECT_EQ(value_of_stage(network, "l", "targets"), 1) << "the default of squared errors";

@@ -11,6 +11,14 @@
 //     EIF         H = V + (X - V + v_rest + delta_T*exp((V - theta_rh)/delta_T))/tau
 //     Izhikevich  H = V + (X + a0*(V - v_rest)*(V - v_c) - W)/tau
 //                 W = W + (a*(H - v_rest) - W)/tau_w + b*S
+//     exact LIF   H = d*V + (1 - d)*(v_rest + gain*X), d = exp(-1/tau)     undecayed: d*V + (1 - d)*v_rest + gain*X
+//     with a current I, which is W:
+//                 I = I + (input_gain*X - I)/tau_syn                   undecayed: I - I/tau_syn + input_gain*X
+//                 H = V + (gain*J - (V - v_rest))/tau                  undecayed: V - (V - v_rest)/tau + gain*J
+//                 J = c*I[t] + (1 - c)*I[t-1], c = current_first
+//     the same, exact: I = e*I + (1 - e)*input_gain*X                  undecayed: e*I + input_gain*X
+//                 H = d*V + (1 - d)*v_rest + gain*J*q                  undecayed: gain*J*q*tau
+//                 e = exp(-1/tau_syn), q = (e - d)*tau_syn/(tau_syn - tau)
 //     KLIF        H = relu(relu_k*(the H of LIF)), of docs/examples/models; not built in
 //     V = H*(1 - S) + v_reset*S (hard)       V = H - v_threshold*S (soft)
 //
@@ -54,12 +62,12 @@ struct ReferenceSurrogate {
 };
 
 /// The ids in a library that docs/examples/models was added to, in the order of adding.
-inline constexpr int32_t added_klif = 1000, added_multi_gaussian = 1000;
+inline constexpr int32_t added_klif = 1000, added_side_lobes = 1000;
 
 inline bool library_has_added() {
   int32_t model = 0, surrogate = 0;
   return synfire_model_id("klif", &model) == SYNFIRE_OK && model == added_klif &&
-         synfire_surrogate_id("multi_gaussian", &surrogate) == SYNFIRE_OK && surrogate == added_multi_gaussian;
+         synfire_surrogate_id("side_lobes", &surrogate) == SYNFIRE_OK && surrogate == added_side_lobes;
 }
 
 /// The built-in ones, followed by the added one if the library has it.
@@ -67,6 +75,13 @@ inline const std::vector<ReferenceSurrogate>& reference_surrogates() {
   using std::numbers::pi;
   using P = const double*;
   static const auto sigma = [](double z) { return 1 / (1 + std::exp(-z)); };
+  static const auto normal = [](double x, double mean, double deviation) {
+    const double z = (x - mean) / deviation;
+    return std::exp(-z * z / 2) / (std::sqrt(2 * pi) * deviation);
+  };
+  static const auto distribution = [](double x, double mean, double deviation) {
+    return std::erfc((mean - x) / (std::sqrt(2.0) * deviation)) / 2;
+  };
   static std::vector<ReferenceSurrogate> surrogates = {
       {SYNFIRE_SURROGATE_SIGMOID,
        "sigmoid",
@@ -177,27 +192,23 @@ inline const std::vector<ReferenceSurrogate>& reference_surrogates() {
        [](P p) {
          return std::vector{-1 / (2 * p[0]), 1 / (2 * p[0])};
        }},
-  };
-  static const auto normal = [](double x, double mean, double deviation) {
-    const double z = (x - mean) / deviation;
-    return std::exp(-z * z / 2) / (std::sqrt(2 * pi) * deviation);
-  };
-  static const auto distribution = [](double x, double mean, double deviation) {
-    return std::erfc((mean - x) / (std::sqrt(2.0) * deviation)) / 2;
+      {SYNFIRE_SURROGATE_MULTI_GAUSSIAN,
+       "multi_gaussian",
+       {{"sigma", 0.5, 0.3, 0.7}, {"h", 0.15, 0.1, 0.3}, {"s", 6, 2, 4}},
+       [](P p, double x) {
+         return (1 + p[1]) * normal(x, 0, p[0]) - p[1] * normal(x, p[0], p[2] * p[0]) -
+                p[1] * normal(x, -p[0], p[2] * p[0]);
+       },
+       [](P p, double x) {
+         return (1 + p[1]) * distribution(x, 0, p[0]) - p[1] * distribution(x, p[0], p[2] * p[0]) -
+                p[1] * distribution(x, -p[0], p[2] * p[0]);
+       }},
   };
   static const bool with_added = [] {
     if (!library_has_added()) return false;
-    surrogates.push_back({added_multi_gaussian,
-                          "multi_gaussian",
-                          {{"sigma", 0.5, 0.3, 0.7}, {"h", 0.15, 0.1, 0.3}, {"s", 6, 2, 4}},
-                          [](P p, double x) {
-                            return (1 + p[1]) * normal(x, 0, p[0]) - p[1] * normal(x, p[0], p[2] * p[0]) -
-                                   p[1] * normal(x, -p[0], p[2] * p[0]);
-                          },
-                          [](P p, double x) {
-                            return (1 + p[1]) * distribution(x, 0, p[0]) - p[1] * distribution(x, p[0], p[2] * p[0]) -
-                                   p[1] * distribution(x, -p[0], p[2] * p[0]);
-                          }});
+    surrogates.push_back(surrogates.back());  // the same under another name
+    surrogates.back().id = added_side_lobes;
+    surrogates.back().name = "side_lobes";
     return true;
   }();
   static_cast<void>(with_added);
@@ -251,10 +262,71 @@ inline const std::vector<ReferenceModel>& reference_models() {
   return models;
 }
 
+/// Models with a current, and models that are solved exactly, apart from the others, whose tests have many cases.
+inline const std::vector<ReferenceModel>& models_with_currents() {
+  static const std::vector<ReferenceModel> models = {
+      {SYNFIRE_MODEL_LIF_EXACT,
+       "lif_exact",
+       {{"tau", 2, 0.8, 6}, {"v_rest", 0, -0.2, 0.2}, {"gain", 1, 0.7, 1.6}},
+       0,
+       false,
+       true},
+      {SYNFIRE_MODEL_CUBA_LIF,
+       "cuba_lif",
+       {{"tau", 10, 1.2, 6},
+        {"tau_syn", 5, 1.2, 4},
+        {"v_rest", 0, -0.2, 0.2},
+        {"gain", 1, 0.7, 1.6},
+        {"input_gain", 1, 0.8, 1.5},
+        {"current_first", 1, 0.6, 0.95}},
+       0,
+       true,
+       true},
+      {SYNFIRE_MODEL_CUBA_LIF_EXACT,
+       "cuba_lif_exact",
+       {{"tau", 10, 2.2, 6},
+        {"tau_syn", 5, 0.4, 1.9},
+        {"v_rest", 0, -0.2, 0.2},
+        {"gain", 1, 0.7, 1.6},
+        {"input_gain", 1, 0.8, 1.5},
+        {"current_first", 1, 0.6, 0.95}},
+       0,
+       true,
+       true},
+  };
+  return models;
+}
+
 template <typename Value>
 struct Step {
   Value v, w;
 };
+
+/// The current after a step. It does not read V.
+template <typename Value>
+Value reference_current(int32_t model, bool undecayed_input, const Value* p, const Value& current, const Value& x) {
+  using std::exp;
+  const Value &tau_syn = p[1], &input_gain = p[4];
+  if (model == SYNFIRE_MODEL_CUBA_LIF)
+    return undecayed_input ? current - current / tau_syn + input_gain * x
+                           : current + (input_gain * x - current) / tau_syn;
+  const Value decay = exp(Value(-1) / tau_syn);
+  return decay * current + (undecayed_input ? input_gain * x : (Value(1) - decay) * input_gain * x);
+}
+
+/// H of a model with a current.
+template <typename Value>
+Value reference_driven(int32_t model, bool undecayed_input, const Value* p, const Step<Value>& before, const Value& x) {
+  using std::exp;
+  const Value &tau = p[0], &tau_syn = p[1], &v_rest = p[2], &gain = p[3], &first = p[5], &v = before.v;
+  const Value after = reference_current(model, undecayed_input, p, before.w, x);
+  const Value drive = gain * (first * after + (Value(1) - first) * before.w);
+  if (model == SYNFIRE_MODEL_CUBA_LIF)
+    return undecayed_input ? v - (v - v_rest) / tau + drive : v + (drive - (v - v_rest)) / tau;
+  const Value decay = exp(Value(-1) / tau), of_current = exp(Value(-1) / tau_syn);
+  const Value kappa = (of_current - decay) * tau_syn / (tau_syn - tau);
+  return decay * v + (Value(1) - decay) * v_rest + (undecayed_input ? drive * kappa * tau : drive * kappa);
+}
 
 /// H before rectification, which only KLIF has. p are the model's own parameters. H grows with X.
 template <typename Value>
@@ -283,6 +355,14 @@ Value reference_membrane(int32_t model, bool undecayed_input, const Value* p, co
       const Value &tau = p[0], &v_c = p[1], &a0 = p[2], &v_rest = p[3];
       return v + (x + a0 * (v - v_rest) * (v - v_c) - w) / tau;
     }
+    case SYNFIRE_MODEL_LIF_EXACT: {
+      const Value &v_rest = p[1], &gain = p[2], decay = exp(Value(-1) / p[0]);
+      return undecayed_input ? decay * v + (Value(1) - decay) * v_rest + gain * x
+                             : decay * v + (Value(1) - decay) * (v_rest + gain * x);
+    }
+    case SYNFIRE_MODEL_CUBA_LIF:
+    case SYNFIRE_MODEL_CUBA_LIF_EXACT:
+      return reference_driven(model, undecayed_input, p, before, x);
     case added_klif: {
       const Value &tau = p[0], &k = p[1], &v_rest = p[2];
       return k * (undecayed_input ? v - (v - v_rest) / tau + x : v + (x - (v - v_rest)) / tau);
@@ -299,9 +379,12 @@ Value reference_charge(int32_t model, bool undecayed_input, const Value* p, cons
   return model == added_klif ? Value(rectified(membrane)) : membrane;
 }
 
-/// W after a step.
+/// W after a step; `w` is that before it.
 template <typename Value>
-Value reference_adapt(int32_t model, const Value* p, const Value& w, const Value& h, const Value& spike) {
+Value reference_adapt(int32_t model, bool undecayed_input, const Value* p, const Value& w, const Value& x,
+                      const Value& h, const Value& spike) {
+  if (model == SYNFIRE_MODEL_CUBA_LIF || model == SYNFIRE_MODEL_CUBA_LIF_EXACT)
+    return reference_current(model, undecayed_input, p, w, x);
   if (model != SYNFIRE_MODEL_IZHIKEVICH) return 0;
   const Value &v_rest = p[3], &tau_w = p[4], &a = p[5], &b = p[6];
   return w + (a * (h - v_rest) - w) / tau_w + b * spike;
@@ -372,10 +455,10 @@ inline void choose_parameters(ReferenceNeuron& neuron, size_t count, Random& ran
 
 /// Every model, reset, kind of gradient through the reset and input mode, with one surrogate and values for its
 /// parameters.
-inline std::vector<ReferenceNeuron> reference_neurons(const ReferenceSurrogate& surrogate, size_t count,
-                                                      Random& random) {
+inline std::vector<ReferenceNeuron> reference_neurons(const ReferenceSurrogate& surrogate, size_t count, Random& random,
+                                                      const std::vector<ReferenceModel>& models = reference_models()) {
   std::vector<ReferenceNeuron> neurons;
-  for (const ReferenceModel& model : reference_models())
+  for (const ReferenceModel& model : models)
     for (const bool undecayed : {false, true})
       for (const bool soft : {false, true})
         for (const bool detached : {false, true}) {
@@ -388,14 +471,13 @@ inline std::vector<ReferenceNeuron> reference_neurons(const ReferenceSurrogate& 
 }
 
 inline const ReferenceSurrogate& reference_surrogate(int32_t id) {
-  return id == added_multi_gaussian ? reference_surrogates().back()
-                                    : reference_surrogates()[static_cast<size_t>(id - 1)];
+  return id == added_side_lobes ? reference_surrogates().back() : reference_surrogates()[static_cast<size_t>(id - 1)];
 }
 
 /// True if a combination is tested here. A library with additions tests only those that have one, because the library
 /// without has tested the others.
 inline bool is_new_here(const ReferenceNeuron& neuron) {
-  return !library_has_added() || neuron.model->id == added_klif || neuron.surrogate->id == added_multi_gaussian;
+  return !library_has_added() || neuron.model->id == added_klif || neuron.surrogate->id == added_side_lobes;
 }
 
 // ---- The oracle -----------------------------------------------------------------------------------------------------
@@ -462,7 +544,7 @@ class NeuronOracle {
       const Value h = reference_charge(neuron_.model->id, neuron_.undecayed_input, own, state, x[t]);
       const Value s = spike<Value>(e, h - v_threshold);
       const Value in_reset = neuron_.detach_reset ? Value(frozen ? (*frozen)[t] : number(s)) : s;
-      state.w = reference_adapt(neuron_.model->id, own, state.w, h, s);
+      state.w = reference_adapt(neuron_.model->id, neuron_.undecayed_input, own, state.w, x[t], h, s);
       state.v = neuron_.soft_reset ? h - v_threshold * in_reset : h * (Value(1) - in_reset) + v_reset * in_reset;
       r.h.push_back(h);
       r.spike.push_back(s);
@@ -573,7 +655,8 @@ class NeuronOracle {
         } while (too_close(h));
         h = reference_charge(neuron_.model->id, neuron_.undecayed_input, own, state, static_cast<double>(x));
         const double s = spike<double>(e, h - v_threshold);
-        state.w = reference_adapt(neuron_.model->id, own, state.w, h, s);
+        state.w =
+            reference_adapt(neuron_.model->id, neuron_.undecayed_input, own, state.w, static_cast<double>(x), h, s);
         state.v = neuron_.soft_reset ? h - v_threshold * s : h * (1 - s) + v_reset * s;
       }
     }

@@ -273,6 +273,34 @@ TEST(StepBounds, HoldForParameters) {
   EXPECT_EQ(rig.count("skipped"), 2u);
 }
 
+// One step that is far too large leaves a time from 1 to 10,000 steps in every model, whether its range begins above 0
+// or at a step.
+TEST(StepBounds, TimesInStepsHaveDefaults) {
+  constexpr double by_default = std::numeric_limits<double>::quiet_NaN();
+  const Context context = make_context();
+  synfire_optimizer_desc desc = rule(SYNFIRE_OPTIMIZER_KIND_SGD);
+  desc.learning_rate = 1e6;
+  for (const int32_t model : {SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_CUBA_LIF, SYNFIRE_MODEL_CUBA_LI_EXACT}) {
+    synfire_layer_desc of_layer = describe(Shape{1, 1, 2}, SYNFIRE_DTYPE_F32);
+    of_layer.model = model;
+    const Layer layer = make_layer(context, of_layer);
+    for (const char* const name : {"tau", "tau_syn"}) {
+      if (model == SYNFIRE_MODEL_LIF && name == std::string("tau_syn")) continue;
+      SCOPED_TRACE(testing::Message() << name << " of model " << model);
+      set_parameter(layer, name, {4, 4});
+      synfire_optimizer made = nullptr;
+      require_ok(synfire_optimizer_create(context, &desc, &made));
+      const Optimizer optimizer(made);
+      const Buffer gradient = make_buffer_of(context, std::vector<float>{-1, 1});
+      require_ok(synfire_optimizer_add_parameter(optimizer, layer, name, gradient, 1, 0, by_default, by_default));
+      const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+      require_ok(synfire_optimizer_step(optimizer, &step, nullptr));
+      require_ok(synfire_context_synchronize(context));
+      EXPECT_EQ(get_parameter(layer, name, 2), (std::vector<double>{10'000, 1}));
+    }
+  }
+}
+
 // If one member is f32, its limit holds for the norm of all.
 TEST(StepBounds, OfSeveralTypesTheNarrowOneCounts) {
   const Context context = make_context();

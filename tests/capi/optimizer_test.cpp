@@ -726,7 +726,8 @@ TEST(OptimizerErrors, Descriptors) {
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-KIND", "3"), create([](auto& d) { d.kind = 3; }));
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-FLAG", "nesterov"), create([](auto& d) { d.nesterov = 2; }));
   EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-NUMBER", "momentum"), create([](auto& d) { d.nesterov = 1; }));
-  EXPECT_FAILS(refused, WORDS("SYN-RESERVED"), create([](auto& d) { d.reserved = 1; }));
+  EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-NUMBER", "batches_per_step"),
+               create([](auto& d) { d.batches_per_step = 1U << 21; }));
   for (const double bad : {-1.0, infinity, nan_value}) {
     EXPECT_FAILS(refused, WORDS("SYN-OPTIMIZER-NUMBER", "learning_rate"),
                  create([&](auto& d) { d.learning_rate = bad; }));

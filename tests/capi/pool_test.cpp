@@ -29,11 +29,12 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 }
 
 // Windows that meet, overlap, leave places out, and pass the border; channels below, at and beyond a word, and a tile
-// of 256; the whole map.
+// of 256; the whole map; windows side by side that leave out a row and a column.
 const Case cases[] = {
     {1, 1, 1, 1, 1, 1, 1, 0, 0},      {4, 6, 2, 2, 2, 2, 2, 0, 0, 3, 2},  {7, 5, 33, 3, 3, 2, 2, 1, 1, 2, 2},
     {6, 6, 64, 5, 5, 1, 1, 2, 2, 1},  {5, 7, 12, 2, 3, 3, 1, 1, 0, 2, 3}, {1, 17, 7, 1, 4, 1, 4, 0, 2, 2, 1},
     {4, 4, 300, 4, 4, 4, 4, 0, 0, 2}, {9, 3, 1, 3, 1, 1, 1, 1, 0, 2, 2},  {3, 3, 40, 1, 1, 2, 2, 0, 0},
+    {5, 7, 64, 2, 2, 2, 2, 0, 0, 2, 2}, {6, 10, 12, 3, 3, 3, 3, 0, 0, 1, 2}, {7, 6, 32, 3, 3, 2, 2, 1, 1, 2, 1},
 };
 
 // ---- The reference --------------------------------------------------------------------------------------------------

@@ -17,8 +17,10 @@ struct NetworkPlan {
   double rate = 0.1;  // of the inputs, at most
   int32_t hidden = SYNFIRE_MODEL_LIF, spikes = SYNFIRE_DTYPE_BITS, tape = SYNFIRE_TAPE_RECOMPUTE;
   int32_t optimizer = SYNFIRE_OPTIMIZER_KIND_ADAM, gradient_bits = 24;
-  bool synapses_of_layers = false;  // synfire_forward_desc::synapse instead of operations of their own
-  bool dropout = false;             // of the first synapse's input; not with synapses_of_layers
+  bool synapses_of_layers = false;               // synfire_forward_desc::synapse instead of operations of their own
+  bool dropout = false;                          // of the first synapse's input; not with synapses_of_layers
+  int32_t schedule = SYNFIRE_SCHEDULE_CONSTANT;  // another one begins with a warm-up
+  uint32_t batches_per_step = 1;
   uint64_t seed = 1;
 };
 inline std::ostream& operator<<(std::ostream& out, const NetworkPlan& plan) {
@@ -26,7 +28,11 @@ inline std::ostream& operator<<(std::ostream& out, const NetworkPlan& plan) {
   return out << " T " << plan.n_steps << " B " << plan.batch << " active " << plan.active << " rate " << plan.rate
              << " model " << plan.hidden << " spikes " << plan.spikes << " tape " << plan.tape << " optimizer "
              << plan.optimizer << " bits " << plan.gradient_bits << " of layers " << plan.synapses_of_layers
-             << " dropout " << plan.dropout << " seed " << plan.seed;
+             << " dropout " << plan.dropout << " seed " << plan.seed
+             << (plan.schedule == SYNFIRE_SCHEDULE_COSINE ? " cosine"
+                 : plan.schedule == SYNFIRE_SCHEDULE_STEP ? " steps"
+                                                          : "")
+             << (plan.batches_per_step > 1 ? " with means of batches" : "");
 }
 
 // Every failed call goes to `check`, which throws or ends the program.
@@ -267,12 +273,19 @@ class TrainedNetwork {
     desc.weight_decay = 1e-3;
     desc.clip_norm = 0.5;
     if (plan_.optimizer == SYNFIRE_OPTIMIZER_KIND_SGD) desc.momentum = 0.9;
+    desc.batches_per_step = plan_.batches_per_step;
     check_(synfire_optimizer_create(context_, &desc, &optimizer_));
     for (const Stage& stage : stages_) {
       check_(synfire_optimizer_add_weights(optimizer_, stage.synapse, 1, 1));
       check_(synfire_optimizer_add_bias(optimizer_, stage.synapse, 0.5, 0));
     }
-    const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+    synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+    if (plan_.schedule != SYNFIRE_SCHEDULE_CONSTANT) {
+      step.schedule = plan_.schedule;
+      step.warmup_steps = 3;
+      step.schedule_steps = plan_.schedule == SYNFIRE_SCHEDULE_COSINE ? 5 : 2;
+      step.schedule_factor = 0.3;
+    }
     check_(synfire_graph_record_optimizer_step(graph_, optimizer_, &step));
   }
 

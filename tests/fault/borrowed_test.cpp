@@ -1,5 +1,6 @@
 // Borrowed memory on a device that takes time: it is released when no work in flight reads it any more, and destroying
 // it never blocks. What keeps it alive: tests/capi/borrowed_test.cpp.
+#include "../capi/dlpack_tensor.hpp"
 #include "stream_fixture.hpp"
 
 #include <limits>
@@ -141,6 +142,104 @@ TEST_F(Borrowed, ALostDeviceGivesBackToo) {
   EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
   EXPECT_EQ(lender.n_releases(), 1);
   SetUp();  // expected by TearDown()
+}
+
+// ---- tensors by DLPack ----------------------------------------------------------------------------------------------
+
+class Tensors : public WithStream {
+ protected:
+  static constexpr uint64_t n = 8;
+  void SetUp() override {
+    WithStream::SetUp();
+    source = make_buffer(context, SYNFIRE_DTYPE_F32, n);
+    made = make_buffer(context, SYNFIRE_DTYPE_F32, n);
+    EXPECT_OK(synfire_buffer_fill(source, 3));
+  }
+  void TearDown() override {
+    fake::release();
+    EXPECT_EQ(fake::live().events, 0);
+    WithStream::TearDown();
+  }
+  DLManagedTensorVersioned* give(synfire_stream on) const {
+    synfire_to_dlpack_desc desc = SYNFIRE_TO_DLPACK_DESC_INIT;
+    desc.stream = on;
+    void* tensor = nullptr;
+    EXPECT_OK(synfire_buffer_to_dlpack(made, &desc, &tensor));
+    return static_cast<DLManagedTensorVersioned*>(tensor);
+  }
+
+  Buffer source, made;
+};
+
+// The stream of the other library waits for the context's own; the host waits for nothing.
+TEST_F(Tensors, AnotherLibraryReadsWhatTheContextComputes) {
+  Graph graph = make_graph(context);
+  record_copy(graph, source, made);
+  EXPECT_OK(synfire_graph_instantiate(graph));
+  fake::hold();
+  launch(graph);
+  DLManagedTensorVersioned* const tensor = give(callers());
+  EXPECT_EQ(tensor->dl_tensor.device.device_type, 2);
+  EXPECT_EQ(tensor->dl_tensor.device.device_id, 0);
+  const auto* const data = static_cast<const float*>(tensor->dl_tensor.data);
+  EXPECT_NE(data[0], 3.0F) << "the host waited";
+  float seen = 0;
+  fake::launch(stream, [&] { seen = data[n - 1]; });
+  fake::synchronize(stream);
+  EXPECT_EQ(seen, 3.0F);
+  tensor->deleter(tensor);
+}
+
+TEST_F(Tensors, TheContextReadsWhatAnotherLibraryComputes) {
+  DLManagedTensorVersioned* const tensor = give(nullptr);
+  auto* const data = static_cast<float*>(tensor->dl_tensor.data);
+  fake::hold();
+  fake::launch(stream, [=] { std::fill_n(data, n, 5.0F); });
+  synfire_from_dlpack_desc desc = SYNFIRE_FROM_DLPACK_DESC_INIT;
+  desc.tensor = tensor;
+  desc.stream = callers();
+  synfire_buffer taken = nullptr;
+  EXPECT_OK(synfire_buffer_from_dlpack(context, &desc, &taken));
+  const Buffer buffer(taken);
+  EXPECT_NE(data[0], 5.0F) << "the host waited";
+  EXPECT_EQ(download<float>(buffer, n)[n - 1], 5.0F);
+}
+
+// A capture is neither broken nor joined to the context's own stream.
+TEST_F(Tensors, ACaptureIsLeftAlone) {
+  EXPECT_EQ(fake::begin_capture(stream, cudaStreamCaptureModeGlobal), cudaSuccess);
+  DLManagedTensorVersioned* const tensor = give(callers());
+  synfire_from_dlpack_desc desc = SYNFIRE_FROM_DLPACK_DESC_INIT;
+  desc.tensor = tensor;
+  desc.stream = callers();
+  synfire_buffer taken = nullptr;
+  EXPECT_OK(synfire_buffer_from_dlpack(context, &desc, &taken));
+  const Buffer buffer(taken);
+  EXPECT_TRUE(fake::capture_is_valid(stream));
+  cudaGraph_t captured = nullptr;
+  EXPECT_EQ(fake::end_capture(stream, &captured), cudaSuccess);
+  EXPECT_EQ(fake::count_nodes(captured), 0u);
+  fake::destroy_graph(captured);
+}
+
+TEST_F(Tensors, OfAnotherDeviceOrWithAFailingEventAreNotTaken) {
+  DLManagedTensorVersioned* const tensor = give(nullptr);
+  synfire_from_dlpack_desc desc = SYNFIRE_FROM_DLPACK_DESC_INIT;
+  desc.tensor = tensor;
+  synfire_buffer taken = nullptr;
+  tensor->dl_tensor.device.device_id = 1;
+  EXPECT_FAILS(SYNFIRE_ERROR_UNSUPPORTED, WORDS("SYN-BUFFER-DLPACK-DEVICE", "desc.tensor"),
+               synfire_buffer_from_dlpack(context, &desc, &taken));
+  tensor->dl_tensor.device.device_id = 0;
+  desc.stream = callers();
+  for (const char* const call : {"cudaEventCreateWithFlags", "cudaEventRecord", "cudaStreamWaitEvent"}) {
+    fake::fail(call, cudaErrorInvalidValue);
+    EXPECT_FAILS(SYNFIRE_ERROR_CUDA, WORDS(call), synfire_buffer_from_dlpack(context, &desc, &taken));
+    EXPECT_EQ(taken, nullptr);
+    EXPECT_EQ(fake::live().events, 0);
+  }
+  EXPECT_EQ(still_queued(context), 0u);
+  tensor->deleter(tensor);
 }
 
 }  // namespace

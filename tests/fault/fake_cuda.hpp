@@ -31,7 +31,7 @@ Edges edges();
 // How many nodes have run elsewhere than in the order in which they were added, since reset_calls().
 uint64_t nodes_reordered();
 struct Live {
-  int64_t allocations, streams, graphs, executables;
+  int64_t allocations, streams, graphs, executables, events;
   bool operator==(const Live&) const = default;
 };
 Live live();

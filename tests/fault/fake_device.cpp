@@ -227,6 +227,18 @@ cudaError_t wait_for(cudaStream_t handle) {
   return cudaSuccess;
 }
 
+cudaError_t record_event(Event& event, cudaStream_t stream) {
+  const auto reached = std::make_shared<bool>(false);
+  event = {of(stream), reached};
+  return enqueue(stream, cudaGraphNodeTypeEventRecord, [reached] { *reached = true; });
+}
+
+cudaError_t wait_for_event(cudaStream_t stream, const Event& event) {
+  return enqueue(stream, cudaGraphNodeTypeWaitEvent, [event] {  // a stream that was destroyed has run all its work
+    if (!*event.reached) run_stream(*event.stream);
+  });
+}
+
 cudaStream_t new_stream(int priority) {
   state().streams.push_back(std::make_unique<Stream>());
   state().streams.back()->priority = priority;

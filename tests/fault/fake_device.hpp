@@ -70,6 +70,12 @@ struct Stream {
   std::vector<Node*> dependencies;  // what the next node of the capture depends on
 };
 
+// A place in a stream. Before it is recorded, it counts as reached.
+struct Event {
+  Stream* stream = nullptr;
+  std::shared_ptr<bool> reached = std::make_shared<bool>(true);
+};
+
 struct Allocation {
   size_t bytes;
   cudaMemoryType type;
@@ -177,6 +183,8 @@ cudaError_t deallocate(void* data);
 cudaError_t finish_capture(cudaStream_t handle, cudaGraph_t* graph);
 cudaError_t start_capture(cudaStream_t handle, cudaStreamCaptureMode mode);
 cudaError_t wait_for(cudaStream_t handle);
+cudaError_t record_event(Event& event, cudaStream_t stream);
+cudaError_t wait_for_event(cudaStream_t stream, const Event& event);
 cudaStream_t new_stream(int priority);
 cudaError_t delete_stream(cudaStream_t stream);
 cudaError_t launch_executable(const Executable& executable, cudaStream_t stream);

@@ -134,6 +134,26 @@ Api table() {
     FAKE_CALL("cudaStreamQuery");
     return of(stream)->waiting.empty() ? cudaSuccess : cudaErrorNotReady;
   };
+  t.event_create_with_flags = [](cudaEvent_t* event, unsigned int) -> cudaError_t {
+    FAKE_CALL("cudaEventCreateWithFlags");
+    *event = reinterpret_cast<cudaEvent_t>(new Event);
+    ++state().live.events;
+    return cudaSuccess;
+  };
+  t.event_record = [](cudaEvent_t event, cudaStream_t stream) -> cudaError_t {
+    FAKE_CALL("cudaEventRecord");
+    return record_event(*reinterpret_cast<Event*>(event), stream);
+  };
+  t.stream_wait_event = [](cudaStream_t stream, cudaEvent_t event, unsigned int) -> cudaError_t {
+    FAKE_CALL("cudaStreamWaitEvent");
+    return wait_for_event(stream, *reinterpret_cast<Event*>(event));
+  };
+  t.event_destroy = [](cudaEvent_t event) -> cudaError_t {
+    const Call call("cudaEventDestroy");
+    delete reinterpret_cast<Event*>(event);
+    --state().live.events;
+    return cudaSuccess;
+  };
   t.stream_is_capturing = [](cudaStream_t stream, int* status) -> int {
     FAKE_CALL("cuStreamIsCapturing");
     if (lacks_context(stream)) return cudaErrorDeviceUninitialized;

@@ -202,5 +202,39 @@ TEST_F(DeviceMemory, RefusedParametersTakeNone) {
   EXPECT_EQ(fake::calls(), 0u);
 }
 
+// The library says that it holds what CUDA has given, and counts it where it belongs.
+TEST_F(DeviceMemory, IsCountedByKinds) {
+  const auto use = [&] {
+    synfire_memory_use answer = SYNFIRE_MEMORY_USE_INIT;
+    EXPECT_OK(synfire_context_get_memory_use(context, &answer));
+    return answer;
+  };
+  const synfire_memory_use before = use();
+  {
+    const Layer layer = make_layer(context, describe(large, SYNFIRE_DTYPE_F32));
+    const Buffer x = make_buffer(context, SYNFIRE_DTYPE_F32, large.sequence());
+    const Buffer frame = make_frame(context, 100);
+    const Graph graph = make_graph(context);
+    synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+    forward.x = x;
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &forward));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    const synfire_memory_use now = use();
+    EXPECT_EQ(now.device_bytes, fake::device_bytes());
+    EXPECT_GE(now.pinned_bytes - before.pinned_bytes, 400u);
+    EXPECT_GE(now.buffer_bytes - before.buffer_bytes, large.sequence() * sizeof(float) + 400);
+    synfire_memory_use of_layer = SYNFIRE_MEMORY_USE_INIT, of_graph = SYNFIRE_MEMORY_USE_INIT;
+    EXPECT_OK(synfire_layer_get_memory_use(layer, &of_layer));
+    EXPECT_OK(synfire_graph_get_memory_use(graph, &of_graph));
+    EXPECT_GT(of_layer.device_bytes, 0u);
+    EXPECT_GT(of_graph.device_bytes, 0u);  // its tape
+    EXPECT_LT(of_layer.device_bytes + of_graph.device_bytes, now.device_bytes);
+  }
+  EXPECT_OK(synfire_context_reclaim(nullptr, nullptr));
+  EXPECT_EQ(use().device_bytes, before.device_bytes);
+  EXPECT_EQ(use().pinned_bytes, before.pinned_bytes);
+  EXPECT_EQ(use().device_bytes, fake::device_bytes());
+}
+
 }  // namespace
 }  // namespace synfire_test

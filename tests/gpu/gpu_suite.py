@@ -11,8 +11,8 @@ Stages, in this order:
               cargo nor an installed Mono
   resume      one training that passes through C, Rust and C#, from the host to the GPU and back: the bytes of one that was
               not stopped
-  digits      the example digits learns the same file, to the byte, on the GPU and on the host: a shortened run from the
-              few spikes of its tests; with --digits also the whole one
+  digits      the examples digits and gestures learn the same files, to the byte, on the GPU and on the host: a shortened run
+              from the few spikes of the tests, with --digits also the whole one; all of the gestures
   context     the time and memory of a context (synfire-bench context)
   hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs at the time
   loop        with --loop-seconds: hear in real time for that long, on the GPU and on the host, and once more with --words.
@@ -52,6 +52,8 @@ import check_resume  # noqa: E402
 import compare_backends  # noqa: E402
 # The results of 30 epochs on the few spikes, on every machine and backend: docs/examples/digits/tests/CMakeLists.txt.
 FEW_WEIGHTS = "f5183422f9986107"
+# The weights of the whole default run of gestures, on every machine and backend.
+ALL_GESTURES = "4f5fd5ba26211837"
 # compute-sanitizer slows a test down a hundredfold, so it runs only tests that together launch every kind of kernel,
 # copy and replay: random layers, several neurons per thread, ends of rows, arrays of odd shapes up to their ends, a
 # stream of the caller's, destruction in flight, 16-bit storage, stored tapes, every spike format with conversions and
@@ -426,6 +428,8 @@ class Suite:
         if self.digits_folder:
             self.report("digits", lambda: compare_backends.compare(program, self.digits_folder, backends, None, 95.0),
                         (compare_backends.Different, OSError))
+        self.report("gestures", lambda: compare_backends.compare(
+            self.bin / "gestures", None, backends, None, 95.0, ALL_GESTURES), (compare_backends.Different, OSError))
 
     # ---- context -----------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@
 
 #include <string>
 #include <tuple>
+#include <vector>
 
 namespace synfire::cuda {
 namespace {
@@ -322,14 +323,20 @@ TEST(LaunchPlan, WidthsOfModelsWithFewInstances) {
 
 // A pass of any model, dtype, spike format and tape has a kernel.
 TEST(LaunchPlan, EveryPassHasAKernel) {
-  for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_LI; ++model)
+  std::vector<int32_t> models = {SYNFIRE_MODEL_CUBA_LIF_EXACT, SYNFIRE_MODEL_CUBA_LI_EXACT, SYNFIRE_MODEL_INTEGRATOR};
+  for (int32_t model = SYNFIRE_MODEL_IF; model <= SYNFIRE_MODEL_CUBA_LI; ++model) models.push_back(model);
+  const auto is_silent = [](int32_t model) {
+    return model == SYNFIRE_MODEL_LI || model == SYNFIRE_MODEL_LI_EXACT || model == SYNFIRE_MODEL_CUBA_LI ||
+           model == SYNFIRE_MODEL_CUBA_LI_EXACT || model == SYNFIRE_MODEL_INTEGRATOR;
+  };
+  for (const int32_t model : models)
     for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16})
       for (const int32_t surrogate : {SYNFIRE_SURROGATE_SIGMOID, SYNFIRE_SURROGATE_ATAN, SYNFIRE_SURROGATE_ERF})
         for (const int32_t spikes :
              std::initializer_list<int32_t>{SYNFIRE_DTYPE_BITS, SYNFIRE_DTYPE_TIME_BITS, SYNFIRE_DTYPE_U8, dtype})
           for (const int32_t tape : {SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE})
             for (const int64_t n_neurons : {int64_t{97}, int64_t{1} << 22}) {
-              const bool fires = model != SYNFIRE_MODEL_LI;
+              const bool fires = !is_silent(model);
               if (!fires && (spikes != SYNFIRE_DTYPE_BITS || tape != SYNFIRE_TAPE_RECOMPUTE)) continue;
               SCOPED_TRACE(testing::Message() << "model " << model << " dtype " << dtype << " surrogate " << surrogate
                                               << " spikes " << spikes << " tape " << tape << " n " << n_neurons);
@@ -345,6 +352,34 @@ TEST(LaunchPlan, EveryPassHasAKernel) {
               backward.gradients.count = 1;
               EXPECT_NE(kernel_for(backward, plan_of(backward, h200)), nullptr);
             }
+}
+
+// Layers with rules that few layers have, and ALIF, have one kernel for each pass and arithmetic, of one neuron a
+// thread.
+TEST(LaunchPlan, RuledPassesHaveKernelsOfTheirOwn) {
+  for (const int32_t model :
+       {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_EIF, SYNFIRE_MODEL_IZHIKEVICH, SYNFIRE_MODEL_ALIF})
+    for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_F16, SYNFIRE_DTYPE_BF16}) {
+      SCOPED_TRACE(testing::Message() << "model " << model << " dtype " << dtype);
+      Given given = {4, 1, int64_t{1} << 22, dtype};
+      given.model = model;
+      Given plain = given;
+      given.refractory_steps = 2;
+      const Planned ruled(given);
+      const Plan forward = plan_of(ruled.forward(), h200), backward = plan_of(ruled.backward(), h200);
+      EXPECT_EQ(forward.ownership, Ownership{1});
+      EXPECT_EQ(backward.ownership, Ownership{1});
+      const void* const kernels[2] = {kernel_for(ruled.forward(), forward), kernel_for(ruled.backward(), backward)};
+      const bool wide = dtype == SYNFIRE_DTYPE_F64;
+      EXPECT_EQ(kernels[0], wide ? ruled_forward_kernel<double>(model) : ruled_forward_kernel<AnyStorage>(model));
+      EXPECT_EQ(kernels[1], wide ? ruled_backward_kernel<double>(model) : ruled_backward_kernel<AnyStorage>(model));
+      EXPECT_NE(kernels[0], nullptr);
+      EXPECT_NE(kernels[1], nullptr);
+      const Planned other(plain);
+      const bool same = model == SYNFIRE_MODEL_ALIF;
+      EXPECT_EQ(kernel_for(other.forward(), plan_of(other.forward(), h200)) == kernels[0], same);
+      EXPECT_EQ(kernel_for(other.backward(), plan_of(other.backward(), h200)) == kernels[1], same);
+    }
 }
 
 // Packed words end with their batch row, wherever that is.

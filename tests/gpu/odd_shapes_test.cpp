@@ -89,6 +89,13 @@ void store(unsigned char* at, int32_t dtype, float value) {
   }
 }
 
+bool is_silent(int32_t model) {
+  return model == SYNFIRE_MODEL_LI || model == SYNFIRE_MODEL_LI_EXACT || model == SYNFIRE_MODEL_CUBA_LI;
+}
+bool has_w(int32_t model) {
+  return model == SYNFIRE_MODEL_IZHIKEVICH || model == SYNFIRE_MODEL_CUBA_LIF || model == SYNFIRE_MODEL_CUBA_LI;
+}
+
 class Run {
  public:
   Run(const Case& c, int32_t backend) : c_(c), backend_(backend) {}
@@ -110,7 +117,7 @@ class Run {
     REQUIRE_OK(synfire_context_create(&cd, &context_));
     synfire_layer_desc ld = SYNFIRE_LAYER_DESC_INIT;
     ld.model = c_.model, ld.dtype = c_.dtype;
-    ld.surrogate = c_.model == SYNFIRE_MODEL_LI ? 0 : c_.surrogate;
+    ld.surrogate = is_silent(c_.model) ? 0 : c_.surrogate;
     ld.n_steps = static_cast<int64_t>(c_.shape.n_steps), ld.batch = static_cast<int64_t>(c_.shape.batch);
     ld.n_neurons = static_cast<int64_t>(c_.shape.n_neurons);
     REQUIRE_OK(synfire_layer_create(context_, &ld, &layer_));
@@ -123,7 +130,7 @@ class Run {
       REQUIRE_OK(synfire_layer_set_n_active(layer_, static_cast<int64_t>(c_.active)));
     }
 
-    const bool fires = c_.model != SYNFIRE_MODEL_LI;
+    const bool fires = !is_silent(c_.model);
     const int32_t state = c_.dtype == SYNFIRE_DTYPE_F64 ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
     const uint64_t steps = c_.shape.n_steps, row = c_.shape.row();
     synfire_forward_desc fd = SYNFIRE_FORWARD_DESC_INIT;
@@ -144,7 +151,7 @@ class Run {
     ASSERT_NO_FATAL_FAILURE(input("grad_v_final", state, 1, row, -1.0F, 1.0F, bd.grad_v_final));
     ASSERT_NO_FATAL_FAILURE(array("grad_x", c_.dtype, steps, row, bd.grad_x_seq));
     ASSERT_NO_FATAL_FAILURE(array("grad_v_init", state, 1, row, bd.grad_v_init));
-    if (c_.model == SYNFIRE_MODEL_IZHIKEVICH) {
+    if (has_w(c_.model)) {
       ASSERT_NO_FATAL_FAILURE(input("w_init", state, 1, row, -1.0F, 1.0F, fd.w_init));
       ASSERT_NO_FATAL_FAILURE(array("w_final", state, 1, row, fd.w_final));
       ASSERT_NO_FATAL_FAILURE(input("grad_w_final", state, 1, row, -1.0F, 1.0F, bd.grad_w_final));
@@ -280,7 +287,8 @@ Case aligned_if_round(const Shape& shape, int32_t dtype) {
 TEST_P(OddShapes, ModelsSurrogatesTapesAndParametersPerNeuron) {
   for (const Shape& shape : {Shape{13, 3, 33}, Shape{41, 2, 70001}, Shape{7, 1501, 100}, Shape{3, 1501, 100},
                              Shape{4, 1, 140000}, Shape{3, 2, 70001}}) {
-    for (const int32_t model : {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_EIF, SYNFIRE_MODEL_IZHIKEVICH, SYNFIRE_MODEL_LI}) {
+    for (const int32_t model : {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_EIF, SYNFIRE_MODEL_IZHIKEVICH, SYNFIRE_MODEL_LI,
+                                SYNFIRE_MODEL_CUBA_LIF, SYNFIRE_MODEL_CUBA_LI, SYNFIRE_MODEL_LI_EXACT}) {
       Case c = aligned_if_round(shape, GetParam());
       c.model = model;
       ASSERT_NO_FATAL_FAILURE(expect_same(c));

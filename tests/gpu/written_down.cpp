@@ -112,6 +112,7 @@ Planned::Planned(const Given& given)
   desc.batch = given.batch;
   desc.n_neurons = given.n_neurons;
   desc.dtype = given.dtype;
+  desc.refractory_steps = given.refractory_steps;
   layer = taken(new core::Layer(*context_, core::LayerSpec(desc), operations::value_sender));
   const auto row = static_cast<uint64_t>(given.batch * given.n_neurons), steps = static_cast<uint64_t>(given.n_steps);
   x = buffer(given.dtype, steps * (row + given.padding), given.misaligned,

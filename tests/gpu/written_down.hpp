@@ -45,6 +45,7 @@ struct Given {
   uint64_t misaligned = 0;  // offset of x in elements, which misaligns it
   uint64_t padding = 0;     // elements between its rows
   int32_t surrogate = 0;    // 0: the descriptor's
+  int32_t refractory_steps = 0;
 };
 
 class Planned {

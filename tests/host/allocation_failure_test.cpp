@@ -24,8 +24,11 @@ namespace {
 
 thread_local long allocations_left = -1;  // on this thread until one fails; negative: unlimited
 thread_local bool only_one_fails = false;
+thread_local bool counts = false;
+thread_local long n_counted = 0;  // on this thread, while it counts
 
 bool is_refused() {
+  if (counts) ++n_counted;
   if (allocations_left < 0) return false;
   if (allocations_left > 0) {
     --allocations_left;
@@ -105,7 +108,7 @@ struct World {
   synfire_layer layer = nullptr, second = nullptr, third = nullptr;  // the third runs after the synapse
   synfire_synapse synapse = nullptr;
   synfire_graph graph = nullptr;
-  synfire_synapse learned = nullptr, one_to_one = nullptr, conv2d = nullptr;
+  synfire_synapse learned = nullptr, one_to_one = nullptr, population = nullptr, conv2d = nullptr;
   synfire_optimizer optimizer = nullptr;
   std::vector<synfire_buffer> buffers;
   synfire_buffer x, spikes, packed, v_seq, grad_spike, grad_x, grad_tau, count, row, snapshot, marker, spare, indices;
@@ -138,6 +141,8 @@ struct World {
     require(synfire_synapse_create(context, &sd, &synapse), "synapse");
     const synfire_one_to_one_desc od = neurons_apart();
     require(synfire_synapse_create_one_to_one(context, &od, &one_to_one), "one to one");
+    const synfire_population_desc pd = cells();
+    require(synfire_synapse_create_population(context, &pd, &population), "population");
     const synfire_conv2d_desc of_conv2d = sequence_kernel();
     require(synfire_synapse_create_conv2d(context, &of_conv2d, &conv2d), "convolution");
     x = make(SYNFIRE_DTYPE_F32, n_sequence);
@@ -175,6 +180,7 @@ struct World {
     synfire_optimizer_destroy(optimizer);
     synfire_synapse_destroy(learned);
     synfire_synapse_destroy(one_to_one);
+    synfire_synapse_destroy(population);
     synfire_synapse_destroy(conv2d);
     synfire_layer_destroy(layer);
     synfire_layer_destroy(second);
@@ -189,6 +195,12 @@ struct World {
     synfire_one_to_one_desc desc = SYNFIRE_ONE_TO_ONE_DESC_INIT;
     desc.channels = n_neurons;
     desc.bias = 1;
+    return desc;
+  }
+  static synfire_population_desc cells() {
+    synfire_population_desc desc = SYNFIRE_POPULATION_DESC_INIT;
+    desc.channels = n_neurons;
+    desc.n_cells = 1;
     return desc;
   }
   static synfire_conv2d_desc sequence_kernel() {
@@ -313,6 +325,25 @@ const std::vector<Kind>& kinds() {
          desc.grad_output = w.grad_spike;
          desc.grad_input = w.grad_x;
          return synfire_graph_record_synapse_backward(w.graph, w.one_to_one, &desc);
+       }},
+      {"record_synapse_forward of a population code",
+       [](World& w) {
+         synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.input = w.x;
+         desc.output = w.v_seq;
+         return synfire_graph_record_synapse_forward(w.graph, w.population, &desc);
+       }},
+      {"record_synapse_backward of a population code",
+       [](World& w) {
+         synfire_synapse_backward_desc desc = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.input = w.x;
+         desc.grad_output = w.grad_spike;
+         desc.grad_input = w.grad_x;
+         return synfire_graph_record_synapse_backward(w.graph, w.population, &desc);
        }},
       {"record_synapse_forward of a convolution",
        [](World& w) {
@@ -769,10 +800,13 @@ synfire_network trained_network(synfire_context context, int64_t n_batches) {
   add_stage(network, "pad", "border", "large", nullptr, {{"padding", nullptr, 1}});
   add_stage(network, "neurons", "of-border", "border", nullptr, {{"model", "lif", 0}});
   add_stage(network, "scale", "w", "n0", nullptr);
+  add_stage(network, "population", "cells", "n0", nullptr, {{"n_cells", nullptr, 2}});
+  add_stage(network, "neurons", "of-cells", "cells", nullptr, {{"model", "if", 0}});
   add_stage(network, "sum", "both", "w", "n0");
   add_stage(network, "concatenate", "wide", "both", "n0");
   add_stage(network, "flatten", "flat", "of-border", nullptr);
-  add_stage(network, "concatenate", "whole", "wide", "flat");
+  add_stage(network, "concatenate", "half", "wide", "flat");
+  add_stage(network, "concatenate", "whole", "half", "of-cells");
   require(synfire_network_add_synapse(network, "s1", 3), "synapse");
   require(synfire_network_add_neurons(network, "n1", SYNFIRE_MODEL_LI), "neurons");
   require(synfire_network_add_readout(network, "readout", SYNFIRE_READOUT_MEAN, 0), "readout");
@@ -972,6 +1006,35 @@ void test_objects() {
         return synfire_buffer_create(world.context, &desc, &buffer);
       },
       [&](long n) { expect_null("buffer_create", buffer, n); });
+  float lent[4] = {};
+  int64_t length = 4;
+  // DLManagedTensor: the memory, the device (1: a processor), dimensions, an f32, the shape, no strides, no offset, no
+  // owner.
+  struct {
+    void* data;
+    int32_t device[2], n_dimensions;
+    uint8_t type[4];
+    int64_t *shape, *strides;
+    uint64_t offset;
+    void *manager, *deleter;
+  } tensor = {lent, {1, 0}, 1, {2, 32, 1, 0}, &length, nullptr, 0, nullptr, nullptr};
+  synfire_buffer taken = nullptr;
+  run_dry(
+      "buffer_from_dlpack",
+      [&] {
+        synfire_from_dlpack_desc desc = SYNFIRE_FROM_DLPACK_DESC_INIT;
+        desc.unversioned = 1;
+        desc.tensor = &tensor;
+        return synfire_buffer_from_dlpack(world.context, &desc, &taken);
+      },
+      [&](long n) { expect_null("buffer_from_dlpack", taken, n); });
+  void* given = nullptr;
+  run_dry(
+      "buffer_to_dlpack", [&] { return synfire_buffer_to_dlpack(taken, nullptr, &given); },
+      [&](long n) { expect_null("buffer_to_dlpack", given, n); });
+  // DLManagedTensorVersioned: its deleter follows the version and the manager.
+  if (given) (*reinterpret_cast<void (**)(void*)>(static_cast<char*>(given) + 16))(given);
+  synfire_buffer_destroy(taken);
   run_dry(
       "layer_create",
       [&] {
@@ -989,6 +1052,14 @@ void test_objects() {
         return synfire_synapse_create_one_to_one(world.context, &desc, &one_to_one);
       },
       [&](long n) { expect_null("synapse_create_one_to_one", one_to_one, n); });
+  synfire_synapse population = nullptr;
+  run_dry(
+      "synapse_create_population",
+      [&] {
+        const synfire_population_desc desc = World::cells();
+        return synfire_synapse_create_population(world.context, &desc, &population);
+      },
+      [&](long n) { expect_null("synapse_create_population", population, n); });
   synfire_synapse conv2d = nullptr;
   run_dry(
       "synapse_create_conv2d",
@@ -1029,6 +1100,7 @@ void test_objects() {
   synfire_buffer_destroy(buffer);
   synfire_layer_destroy(layer);
   synfire_synapse_destroy(one_to_one);
+  synfire_synapse_destroy(population);
   synfire_synapse_destroy(conv2d);
   synfire_graph_destroy(graph);
   synfire_optimizer_destroy(optimizer);
@@ -1230,6 +1302,90 @@ void test_networks() {
   if (world.drawing() != twin.drawing()) complain("networks", -1, "the drawings differ");
 }
 
+// With the program's functions for memory, the library asks for it nowhere else: no call of the C library's allocator,
+// while objects are made, used and freed on one thread.
+void test_that_all_memory_is_the_programs() {
+  require(synfire_context_reclaim(nullptr, nullptr), "reclaim");
+  synfire_memory_use use = SYNFIRE_MEMORY_USE_INIT;
+  require(synfire_memory_get_use(&use), "memory_get_use");
+  if (use.has_containers == 0) return;  // of a static library, the containers are the program's
+  static long n_given, n_back;
+  n_given = n_back = 0;
+  synfire_memory_desc memory = SYNFIRE_MEMORY_DESC_INIT;
+  memory.allocate = [](void*, uint64_t bytes, uint64_t alignment, int32_t) {
+    ++n_given;
+    return __libc_memalign(alignment, bytes);
+  };
+  memory.release = [](void*, void* given, uint64_t, uint64_t, int32_t) {
+    ++n_back;
+    std::free(given);
+  };
+  require(synfire_memory_set_functions(&memory), "memory_set_functions");
+  n_counted = 0;
+  counts = true;
+  synfire_context_desc of_context = SYNFIRE_CONTEXT_DESC_INIT;
+  of_context.backend = SYNFIRE_BACKEND_HOST;
+  of_context.n_threads = 1;
+  synfire_context context = nullptr;
+  require(synfire_context_create(&of_context, &context), "context");
+  synfire_layer_desc of_layer = SYNFIRE_LAYER_DESC_INIT;
+  of_layer.n_steps = n_steps;
+  of_layer.batch = batch;
+  of_layer.n_neurons = n_neurons;
+  synfire_layer layer = nullptr;
+  require(synfire_layer_create(context, &of_layer, &layer), "layer");
+  synfire_buffer_desc of_buffer = SYNFIRE_BUFFER_DESC_INIT;
+  of_buffer.memory = SYNFIRE_MEMORY_PINNED;
+  of_buffer.n_elements = n_sequence;
+  synfire_buffer x = nullptr, spikes = nullptr, gradient = nullptr, labels = nullptr;
+  require(synfire_buffer_create(context, &of_buffer, &x), "x");
+  require(synfire_buffer_create(context, &of_buffer, &spikes), "spikes");
+  require(synfire_buffer_create(context, &of_buffer, &gradient), "gradient");
+  of_buffer.dtype = SYNFIRE_DTYPE_U32;
+  require(synfire_buffer_create(context, &of_buffer, &labels), "labels");
+  synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+  forward.x = x;
+  forward.spikes = spikes;
+  synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+  backward.grad_spike_seq = spikes;
+  backward.grad_x_seq = gradient;
+  require(synfire_layer_forward(layer, &forward, nullptr), "forward");
+  require(synfire_layer_backward(layer, &backward, nullptr), "backward");
+  synfire_graph graph = nullptr;
+  require(synfire_graph_create(context, nullptr, &graph), "graph");
+  require(synfire_graph_record_forward(graph, layer, &forward), "record_forward");
+  require(synfire_graph_instantiate(graph), "instantiate");
+  uint64_t ticket = 0;
+  require(synfire_graph_launch(graph, nullptr, &ticket), "launch");
+  require(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1), "wait");
+  synfire_network_desc of_network = SYNFIRE_NETWORK_DESC_INIT;
+  of_network.n_steps = 3;
+  synfire_network network = nullptr;
+  require(synfire_network_create(context, &of_network, &network), "network");
+  require(synfire_network_add_input(network, "input", SYNFIRE_NETWORK_INPUT_RATES, n_neurons), "input");
+  require(synfire_network_add_synapse(network, "weights", 4), "synapse");
+  require(synfire_network_add_neurons(network, "neurons", SYNFIRE_MODEL_LIF), "neurons");
+  require(synfire_network_add_readout(network, "readout", SYNFIRE_READOUT_SUM, 0), "readout");
+  require(synfire_network_add_loss(network, "loss", SYNFIRE_LOSS_CROSS_ENTROPY), "loss");
+  require(synfire_network_add_optimizer(network, "adam", SYNFIRE_OPTIMIZER_KIND_ADAM, 0.01), "optimizer");
+  require(synfire_network_build(network), "build");
+  require(synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, 8, x, labels, nullptr, nullptr, nullptr), "data");
+  synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+  require(synfire_network_train(network, 4, &result), "train");
+  uint64_t bytes = 0;
+  require(synfire_network_save_to_memory(network, nullptr, &bytes), "save");
+  synfire_network_destroy(network);
+  synfire_graph_destroy(graph);
+  synfire_layer_destroy(layer);
+  for (synfire_buffer each : {x, spikes, gradient, labels}) synfire_buffer_destroy(each);
+  synfire_context_destroy(context);
+  require(synfire_context_reclaim(nullptr, nullptr), "reclaim");
+  counts = false;
+  if (n_counted != 0) complain("the program's functions", n_counted, "memory came from the C library as well");
+  if (n_given < 100 || n_given != n_back) complain("the program's functions", n_given - n_back, "blocks are left");
+  require(synfire_memory_set_functions(nullptr), "memory_set_functions");
+}
+
 // Every kind of operation is recorded and every kind of object is made without enough memory. What a compiler makes is
 // in tests/jit.
 void test_that_nothing_is_left_out() {
@@ -1252,6 +1408,7 @@ int main() {
   test_network_files();
   test_training();
   test_network_calls();
+  test_that_all_memory_is_the_programs();
   if (synfire_test::CallWatch::is_possible) test_that_nothing_is_left_out();
   std::printf("%d failures\n", n_failures);
   return n_failures == 0 ? 0 : 1;

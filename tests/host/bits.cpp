@@ -2,7 +2,7 @@
 // and shapes. The inputs come from an integer generator, so that they are the same everywhere. For one shape the other
 // spike formats and tapes run as well. Their hash must be the same; otherwise the line names the one that differs.
 // Networks that were trained for some steps follow, one-to-one synapses, convolutions, normalisations, upsamplings and
-// borders of maps, networks of maps, and events of a camera.
+// borders of maps, networks of maps, events of a camera, and layers under rules that few have.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
@@ -102,6 +102,15 @@ struct Variant {
   int32_t tape;
 };
 
+bool is_silent(int32_t model) {
+  return model == SYNFIRE_MODEL_LI || model == SYNFIRE_MODEL_LI_EXACT || model == SYNFIRE_MODEL_CUBA_LI ||
+         model == SYNFIRE_MODEL_CUBA_LI_EXACT || model == SYNFIRE_MODEL_INTEGRATOR;
+}
+bool has_w(int32_t model) {
+  return model == SYNFIRE_MODEL_IZHIKEVICH || model == SYNFIRE_MODEL_CUBA_LIF || model == SYNFIRE_MODEL_CUBA_LI ||
+         model == SYNFIRE_MODEL_CUBA_LIF_EXACT || model == SYNFIRE_MODEL_CUBA_LI_EXACT;
+}
+
 class Layer {
  public:
   Layer(synfire_context context, const synfire_layer_desc& desc, const Shape& shape, bool per_neuron)
@@ -116,7 +125,9 @@ class Layer {
     Generator values(99);
     std::vector<double> thresholds;
     for (int64_t i = 0; i < shape.n_neurons; ++i) thresholds.push_back(values(0.5, 1.5));
-    const char* const name = desc.model == SYNFIRE_MODEL_LI ? "v_rest" : "v_threshold";
+    const char* const name = desc.model == SYNFIRE_MODEL_INTEGRATOR ? "gain"
+                             : is_silent(desc.model)                ? "v_rest"
+                                                                    : "v_threshold";
     REQUIRE(synfire_layer_set_parameter(layer_, name, thresholds.data(), thresholds.size()));
   }
   ~Layer() {
@@ -133,7 +144,7 @@ class Layer {
                          grad_spike = input(sequence_, stored, values, -1, 1),
                          grad_v = input(sequence_, stored, values, -1, 1),
                          grad_final = input(row_, arithmetic, values, -1, 1);
-    const bool two_variables = desc_.model == SYNFIRE_MODEL_IZHIKEVICH, fires = desc_.model != SYNFIRE_MODEL_LI;
+    const bool two_variables = has_w(desc_.model), fires = !is_silent(desc_.model);
     const synfire_buffer spikes = fires ? spike_buffer(variant.spikes) : nullptr, h = buffer(sequence_, stored),
                          v = buffer(sequence_, stored), grad_x = buffer(sequence_, stored),
                          grad_v_init = buffer(row_, arithmetic);
@@ -156,10 +167,11 @@ class Layer {
     std::vector<synfire_parameter_gradient> gradients;
     for (uint32_t i = 0;; ++i) {
       synfire_parameter_info info = SYNFIRE_PARAMETER_INFO_INIT;
-      REQUIRE(synfire_layer_get_parameter_info(layer_, i, &info));
+      if (!fires && synfire_layer_get_parameter_info(layer_, i, &info) != SYNFIRE_OK) break;
+      if (fires) REQUIRE(synfire_layer_get_parameter_info(layer_, i, &info));
       gradients.push_back({info.name, buffer(i % 2 == 0 ? 1 : static_cast<uint64_t>(desc_.n_neurons), arithmetic)});
       outputs.emplace_back(gradients.back().gradient, arithmetic);
-      if (std::string(info.name) == (fires ? "v_reset" : "v_rest")) break;
+      if (std::string(info.name) == "v_reset") break;
     }
     backward.parameter_gradients = gradients.data(), backward.n_parameter_gradients = gradients.size();
     Hash hash;
@@ -279,6 +291,7 @@ class Layer {
 struct Choice {
   std::vector<int32_t> models, surrogates;
   int32_t added_surrogate = 0;  // hashed with every model here
+  bool half = false;            // soft resets and one number per neuron together, and the rest without both
 };
 
 Choice built_in() {
@@ -292,6 +305,21 @@ Choice built_in() {
 // LI, which never fires, and so has no surrogate.
 Choice without_spikes() {
   return {{SYNFIRE_MODEL_LI}, {SYNFIRE_SURROGATE_DEFAULT}};
+}
+
+// Models with a current, and models that are solved exactly: half of their lines.
+Choice further() {
+  Choice choice = {{SYNFIRE_MODEL_LIF_EXACT, SYNFIRE_MODEL_CUBA_LIF, SYNFIRE_MODEL_CUBA_LIF_EXACT},
+                   {SYNFIRE_SURROGATE_SIGMOID}};
+  choice.half = true;
+  return choice;
+}
+Choice further_without_spikes() {
+  Choice choice = {
+      {SYNFIRE_MODEL_LI_EXACT, SYNFIRE_MODEL_CUBA_LI, SYNFIRE_MODEL_CUBA_LI_EXACT, SYNFIRE_MODEL_INTEGRATOR},
+      {SYNFIRE_SURROGATE_DEFAULT}};
+  choice.half = true;
+  return choice;
 }
 
 Choice added(const std::string& model_name, const std::string& surrogate_name) {
@@ -320,10 +348,11 @@ std::string all_hashes(synfire_context context, const Choice& choice, synfire_te
               for (const bool per_neuron : {false, true}) {
                 const bool narrow = dtype == SYNFIRE_DTYPE_F16 || dtype == SYNFIRE_DTYPE_BF16;
                 if (undecayed && narrow) continue;
-                const bool has_input_decay =
-                    model == SYNFIRE_MODEL_LIF || model == SYNFIRE_MODEL_PLIF || model > SYNFIRE_MODEL_IZHIKEVICH;
+                const bool has_input_decay = model == SYNFIRE_MODEL_LIF || model == SYNFIRE_MODEL_PLIF ||
+                                             (model > SYNFIRE_MODEL_IZHIKEVICH && model != SYNFIRE_MODEL_INTEGRATOR);
                 if (undecayed && !has_input_decay) continue;
-                if (model == SYNFIRE_MODEL_LI && (reset || detach)) continue;
+                if (is_silent(model) && (reset || detach)) continue;
+                if (choice.half && (detach || (!is_silent(model) && (reset != 0) != per_neuron))) continue;
                 const bool plain = !reset && !detach && !undecayed && !per_neuron;
                 // Every surrogate once with LIF; everything else with the two common surrogates.
                 const bool common = surrogate <= SYNFIRE_SURROGATE_ATAN || surrogate == choice.added_surrogate;
@@ -354,7 +383,63 @@ std::string all_hashes(synfire_context context, const Choice& choice, synfire_te
   return out.str();
 }
 
-// Networks after ten steps of training.
+// A strict threshold, a delayed reset, refractory steps, with models of one and two variables and ALIF; each with all
+// tapes.
+std::string ruled_hashes(synfire_context context, synfire_test::Sample& sample) {
+  struct Rules {
+    const char* name;
+    int32_t reset, detach_reset, strict_threshold, refractory_steps, surrogate;
+  };
+  constexpr Rules all[] = {
+      {"strict", SYNFIRE_RESET_SOFT, 0, 1, 0, SYNFIRE_SURROGATE_SIGMOID},
+      {"delayed", SYNFIRE_RESET_SOFT_DELAYED, 0, 0, 0, SYNFIRE_SURROGATE_MULTI_GAUSSIAN},
+      {"delayed and refractory", SYNFIRE_RESET_SOFT_DELAYED, 1, 1, 2, SYNFIRE_SURROGATE_ATAN},
+      {"refractory", SYNFIRE_RESET_HARD, 0, 0, 3, SYNFIRE_SURROGATE_SIGMOID},
+  };
+  constexpr Variant variants[] = {{"bits recompute", SYNFIRE_DTYPE_BITS, SYNFIRE_TAPE_RECOMPUTE},
+                                  {"u8 store", SYNFIRE_DTYPE_U8, SYNFIRE_TAPE_STORE},
+                                  {"time-bits store", SYNFIRE_DTYPE_TIME_BITS, SYNFIRE_TAPE_STORE}};
+  constexpr Shape shape = {37, 3, 77};
+  std::ostringstream out;
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_BF16})
+    for (const int32_t model :
+         {SYNFIRE_MODEL_IF, SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_EIF, SYNFIRE_MODEL_IZHIKEVICH, SYNFIRE_MODEL_ALIF})
+      for (const Rules& rules : all)
+        for (const bool per_neuron : {false, true}) {
+          if (!sample.next()) continue;
+          synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+          desc.model = model, desc.n_steps = shape.n_steps, desc.n_neurons = shape.n_neurons;
+          desc.batch = shape.batch, desc.dtype = dtype, desc.surrogate = rules.surrogate, desc.reset = rules.reset;
+          desc.detach_reset = rules.detach_reset, desc.strict_threshold = rules.strict_threshold;
+          desc.refractory_steps = rules.refractory_steps;
+          const uint64_t hash = Layer(context, desc, shape, per_neuron).hash(7, variants[0]);
+          char text[32];
+          std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+          out << name_of(dtype) << " model " << model << " " << rules.name << " per_neuron " << per_neuron << text;
+          for (const Variant& variant : variants)
+            if (Layer(context, desc, shape, per_neuron).hash(7, variant) != hash)
+              out << " " << variant.name << " differs";
+          out << "\n";
+        }
+  return out.str();
+}
+
+// A network after some replays of training.
+std::string network_hash(synfire_context context, const synfire_test::NetworkPlan& plan, int n_replays) {
+  synfire_test::TrainedNetwork network(context, plan, [](synfire_status status) { REQUIRE(status); });
+  network.train(n_replays);
+  const std::vector<float> results = network.results();
+  std::vector<unsigned char> bytes(results.size() * sizeof results[0]);
+  std::memcpy(bytes.data(), results.data(), bytes.size());
+  Hash hash;
+  hash.add<uint32_t>(bytes, 0x7F800000u);
+  char text[32];
+  std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash.value()));
+  std::ostringstream out;
+  out << "network " << plan << text << "\n";
+  return out.str();
+}
+
 std::string network_hashes(synfire_context context, synfire_test::Sample& sample) {
   std::ostringstream out;
   for (const int32_t optimizer :
@@ -372,17 +457,19 @@ std::string network_hashes(synfire_context context, synfire_test::Sample& sample
       plan.gradient_bits = of_layers ? 32 : 24;
       plan.synapses_of_layers = of_layers;
       plan.dropout = !of_layers;
-      synfire_test::TrainedNetwork network(context, plan, [](synfire_status status) { REQUIRE(status); });
-      network.train(10);
-      const std::vector<float> results = network.results();
-      std::vector<unsigned char> bytes(results.size() * sizeof results[0]);
-      std::memcpy(bytes.data(), results.data(), bytes.size());
-      Hash hash;
-      hash.add<uint32_t>(bytes, 0x7F800000u);
-      char text[32];
-      std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash.value()));
-      out << "network " << plan << text << "\n";
+      out << network_hash(context, plan, 10);
     }
+  for (const int32_t schedule : {SYNFIRE_SCHEDULE_COSINE, SYNFIRE_SCHEDULE_STEP}) {
+    if (!sample.next()) continue;
+    synfire_test::NetworkPlan plan;
+    plan.sizes = {65, 7};
+    plan.n_steps = 5;
+    plan.batch = plan.active = 3;
+    plan.rate = 0.6;
+    plan.schedule = schedule;
+    plan.batches_per_step = schedule == SYNFIRE_SCHEDULE_COSINE ? 1 : 3;
+    out << network_hash(context, plan, 30);
+  }
   return out.str();
 }
 
@@ -456,6 +543,87 @@ uint64_t one_to_one_hash(synfire_context context, int32_t kind, int32_t scope) {
   synfire_synapse_destroy(synapse);
   for (const synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
   return hash.value();
+}
+
+// The activities and all gradients of a population code, then a step of Adam.
+template <class R>
+uint64_t population_hash(synfire_context context) {
+  constexpr bool wide = sizeof(R) == 8;
+  constexpr int32_t dtype = wide ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
+  constexpr int64_t n_steps = 11, batch = 37, n_inputs = 29, n_cells = 10;
+  constexpr size_t n_outputs = n_inputs * n_cells, n_rows = n_steps * batch;
+  synfire_population_desc desc = SYNFIRE_POPULATION_DESC_INIT;
+  desc.dtype = dtype, desc.channels = n_inputs, desc.n_cells = n_cells;
+  synfire_synapse synapse = nullptr;
+  REQUIRE(synfire_synapse_create_population(context, &desc, &synapse));
+  Generator values(83);
+  const auto draw = [&](size_t count, double low, double high) {
+    std::vector<R> drawn(count);
+    for (R& value : drawn) value = static_cast<R>(values(low, high));
+    return drawn;
+  };
+  REQUIRE(synfire_synapse_write(synapse, "sigma", draw(n_outputs, 0.1, 2).data(), n_outputs * sizeof(R)));
+  const size_t lengths[] = {n_rows * n_inputs, n_rows * n_outputs, n_rows * n_outputs, n_rows * n_inputs};
+  synfire_buffer buffers[4] = {};
+  for (size_t i = 0; i < 4; ++i) {
+    synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+    bd.n_elements = lengths[i], bd.dtype = dtype;
+    REQUIRE(synfire_buffer_create(context, &bd, &buffers[i]));
+    if (i >= 2) continue;
+    std::vector<R> numbers = draw(lengths[i], i == 0 ? -4 : -1, i == 0 ? 4 : 1);
+    for (size_t k = 0; i == 1 && k < numbers.size(); k += 7) numbers[k] *= static_cast<R>(0x1p-20);
+    REQUIRE(synfire_buffer_upload(buffers[i], 0, numbers.data(), numbers.size() * sizeof(R)));
+  }
+  const auto [input, grad_output, output, grad_input] = buffers;
+  synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+  forward.n_steps = n_steps, forward.batch = batch, forward.input = input, forward.output = output;
+  synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+  backward.n_steps = n_steps, backward.batch = batch, backward.input = input, backward.grad_output = grad_output;
+  backward.grad_input = grad_input;
+  synfire_optimizer_desc od = SYNFIRE_OPTIMIZER_DESC_INIT;
+  od.kind = SYNFIRE_OPTIMIZER_KIND_ADAM;
+  synfire_optimizer optimizer = nullptr;
+  REQUIRE(synfire_optimizer_create(context, &od, &optimizer));
+  for (const char* const name : {"mu", "sigma"}) REQUIRE(synfire_optimizer_add_array(optimizer, synapse, name, 1, 0));
+  REQUIRE(synfire_synapse_forward(synapse, &forward, nullptr));
+  REQUIRE(synfire_synapse_backward(synapse, &backward, nullptr));
+  const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+  REQUIRE(synfire_optimizer_step(optimizer, &step, nullptr));
+  Hash hash;
+  const auto add = [&](const std::vector<unsigned char>& bytes) {
+    if constexpr (wide)
+      hash.add<uint64_t>(bytes, 0x7FF0000000000000u);
+    else
+      hash.add<uint32_t>(bytes, 0x7F800000u);
+  };
+  std::vector<unsigned char> bytes;
+  for (size_t i = 2; i < 4; ++i) {
+    bytes.resize(lengths[i] * sizeof(R));
+    REQUIRE(synfire_buffer_download(buffers[i], 0, bytes.data(), bytes.size()));
+    add(bytes);
+  }
+  bytes.resize(n_outputs * sizeof(R));
+  for (const char* const name : {"mu_gradient", "sigma_gradient", "mu", "sigma"}) {
+    REQUIRE(synfire_synapse_read(synapse, name, bytes.data(), bytes.size()));
+    add(bytes);
+  }
+  synfire_optimizer_destroy(optimizer);
+  synfire_synapse_destroy(synapse);
+  for (const synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
+  return hash.value();
+}
+
+std::string population_hashes(synfire_context context, synfire_test::Sample& sample) {
+  std::ostringstream out;
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64}) {
+    if (!sample.next()) continue;
+    const uint64_t hash =
+        dtype == SYNFIRE_DTYPE_F64 ? population_hash<double>(context) : population_hash<float>(context);
+    char text[32];
+    std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+    out << "population " << name_of(dtype) << text << "\n";
+  }
+  return out.str();
 }
 
 std::string one_to_one_hashes(synfire_context context, synfire_test::Sample& sample) {
@@ -806,6 +974,11 @@ std::string map_hashes(synfire_context context, synfire_test::Sample& sample) {
 class MapNetwork {
  public:
   using Values = std::initializer_list<synfire_stage_value>;
+  struct Input {
+    Input(const char* name, int64_t steps = 0) : stage(name), delay(steps) {}
+    const char* stage;
+    int64_t delay;
+  };
 
   explicit MapNetwork(synfire_context context) : context_(context) {
     synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
@@ -820,16 +993,17 @@ class MapNetwork {
     synfire_buffer_destroy(labels_);
   }
 
-  void add(const char* kind, const char* name, Values values = {}, std::initializer_list<const char*> reads = {}) {
+  void add(const char* kind, const char* name, Values values = {}, std::initializer_list<Input> reads = {}) {
     std::vector<synfire_stage_input> inputs;
-    for (const char* const stage : reads) inputs.push_back({stage, nullptr, 0});
+    for (const Input& input : reads) inputs.push_back({input.stage, nullptr, input.delay});
     const std::vector<synfire_stage_value> given(values);
     synfire_stage_desc desc = SYNFIRE_STAGE_DESC_INIT;
     desc.kind = kind, desc.name = name;
     desc.inputs = inputs.data(), desc.n_inputs = inputs.size();
     desc.values = given.data(), desc.n_values = given.size();
     REQUIRE(synfire_network_add_stage(network_, &desc));
-    if (std::string_view(kind) == "conv2d" || std::string_view(kind) == "normalization") learning_.emplace_back(name);
+    for (const char* const learns : {"conv2d", "normalization", "synapse"})
+      if (std::string_view(kind) == learns) learning_.emplace_back(name);
   }
   // After ten steps of training: what has learnt, and the running statistics.
   uint64_t hash(const std::vector<unsigned char>& rows, int32_t dtype, uint32_t n_classes) {
@@ -942,14 +1116,44 @@ uint64_t hash_of_images(synfire_context context) {
   return network.hash(bytes, SYNFIRE_DTYPE_U8, 4);
 }
 
+// A map that remembers, then a ring of two layers, of which one reads its own spikes too; and a line of delays.
+uint64_t hash_of_cycles(synfire_context context) {
+  MapNetwork network(context);
+  network.add("input", "events",
+              {{"kind", "spikes", 0}, {"height", nullptr, 9}, {"width", nullptr, 7}, {"channels", nullptr, 3}});
+  network.add("conv2d", "conv", {{"output_channels", nullptr, 4}, {"kernel", nullptr, 3}, {"padding", nullptr, 1}});
+  network.add("conv2d", "back", {{"output_channels", nullptr, 4}, {"kernel", nullptr, 3}, {"padding", nullptr, 1}},
+              {{"map", 2}});
+  network.add("sum", "x", {}, {"conv", "back"});
+  network.add("neurons", "map", {{"model", "lif", 0}});
+  network.add("concatenate", "moments", {}, {"map", {"map", 1}, {"map", 3}});
+  network.add("flatten", "flat");
+  network.add("synapse", "in", {{"n_outputs", nullptr, 35}, {"gain", nullptr, 3}});
+  network.add("synapse", "ring", {{"n_outputs", nullptr, 35}, {"gain", nullptr, 3}}, {{"second", 1}});
+  network.add("scale", "self", {{"initial_weight", nullptr, -0.5}}, {{"first", 1}});
+  network.add("sum", "y", {}, {"in", "self", "ring"});
+  network.add("neurons", "first", {{"model", "izhikevich", 0}, {"reset", "soft", 0}});
+  network.add("synapse", "on", {{"n_outputs", nullptr, 33}, {"gain", nullptr, 3}});
+  network.add("neurons", "second", {{"model", "if", 0}});
+  network.add("synapse", "out", {{"n_outputs", nullptr, 6}});
+  network.add("neurons", "potentials", {{"model", "li", 0}});
+  network.add("readout", "scores", {{"reduction", "mean", 0}});
+  Generator values(71);
+  std::vector<unsigned char> bits(size_t{7} * 5 * 6 * 4);  // [R, T, words]
+  for (unsigned char& byte : bits) byte = static_cast<unsigned char>(values(0, 256));
+  for (size_t row = 0; row < 35; ++row) bits[row * 24 + 23] &= 0x1F;  // 189 spikes
+  return network.hash(bits, SYNFIRE_DTYPE_BITS, 6);
+}
+
 std::string map_network_hashes(synfire_context context, synfire_test::Sample& sample) {
   std::ostringstream out;
-  for (const bool of_images : {false, true}) {
+  constexpr std::pair<const char*, uint64_t (*)(synfire_context)> networks[] = {
+      {"events", hash_of_events}, {"images", hash_of_images}, {"cycles", hash_of_cycles}};
+  for (const auto& network : networks) {
     if (!sample.next()) continue;
-    const uint64_t hash = of_images ? hash_of_images(context) : hash_of_events(context);
     char text[32];
-    std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
-    out << "network of maps, " << (of_images ? "images" : "events") << text << "\n";
+    std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(network.second(context)));
+    out << "network of maps, " << network.first << text << "\n";
   }
   return out.str();
 }
@@ -992,6 +1196,10 @@ int main(int argc, char** argv) {
     hashes += map_hashes(context, sample);
     hashes += events_hashes(context, sample);
     hashes += map_network_hashes(context, sample);
+    hashes += population_hashes(context, sample);
+    hashes += all_hashes(context, further(), sample);
+    hashes += all_hashes(context, further_without_spikes(), sample);
+    hashes += ruled_hashes(context, sample);
   }
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));

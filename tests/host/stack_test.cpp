@@ -182,7 +182,7 @@ constexpr ModelName models[] = {
     {SYNFIRE_MODEL_IF, "IF", "v_threshold"}, {SYNFIRE_MODEL_LIF, "LIF", "tau"},
     {SYNFIRE_MODEL_PLIF, "PLIF", "tau"},     {SYNFIRE_MODEL_QIF, "QIF", "tau"},
     {SYNFIRE_MODEL_EIF, "EIF", "tau"},       {SYNFIRE_MODEL_IZHIKEVICH, "Izhikevich", "tau"},
-    {SYNFIRE_MODEL_LI, "LI", "tau"}};
+    {SYNFIRE_MODEL_LI, "LI", "tau"},         {SYNFIRE_MODEL_CUBA_LIF_EXACT, "exact CUBA-LIF", "tau"}};
 
 struct Shape {
   int64_t n_steps, batch, n_neurons;

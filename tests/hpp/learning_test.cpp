@@ -222,6 +222,26 @@ TEST(OneToOneSynapse, IsASynapse) {
   optimizer.step(synfire::optimizer_step_desc());
 }
 
+TEST(PopulationCode, IsASynapse) {
+  const Rig rig;
+  synfire::Synapse synapse(rig.context, synfire::population_desc(4, 3));
+  EXPECT_EQ(synapse.info().kind, std::string("population"));
+  EXPECT_EQ(synapse.info().output_channels, 12);
+  EXPECT_EQ(synapse.array_info(1).name, std::string("sigma"));
+  synfire::write(synapse, "mu", std::vector<float>{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2});
+  Buffer x = rig.sequence(4);
+  const Buffer y = rig.sequence(12);
+  x.upload(std::vector<float>{0, 1, 2, 0});
+  synapse.forward(synfire::synapse_forward_desc(x, y, steps{1}));
+  const std::vector<float> found = y.download<float>();
+  EXPECT_EQ(found[0], 1);
+  EXPECT_EQ(found[4], 1);
+  EXPECT_EQ(found[8], 1);
+  EXPECT_LT(found[2], found[1]);
+  synfire::Optimizer optimizer(rig.context);
+  optimizer.add_array(synapse, "sigma", 1, 0);
+}
+
 TEST(SynapseOfALayer, IsGivenWithItsInputAndWithoutX) {
   using synfire_test::throws;
   Rig rig;

@@ -120,6 +120,66 @@ TEST_F(Networks, BranchesAreChecked) {
                  [&] { load_from_memory(network, file); });
 }
 
+// Rows in vectors: each has its output, whatever rows are beside it.
+TEST_F(Networks, TakesAndGivesVectors) {
+  synfire::Network network = built();
+  std::vector<float> rates(static_cast<std::size_t>(rows * inputs));
+  for (std::size_t i = 0; i < rates.size(); ++i) rates[i] = static_cast<float>(i % 5) / 5;
+  std::vector<std::uint32_t> labels;
+  for (std::uint32_t row = 0; row < rows; ++row) labels.push_back(row % 2);
+  const std::vector<float> all = infer(context, network, rates);
+  ASSERT_EQ(all.size(), static_cast<std::size_t>(rows * 2));
+  const std::vector<float> first = infer(context, network, std::vector<float>(rates.begin(), rates.begin() + inputs));
+  EXPECT_EQ(first, std::vector<float>(all.begin(), all.begin() + 2));
+  EXPECT_EQ(evaluate(context, network, rates, labels).n_counted, static_cast<std::uint64_t>(rows));
+  const auto refused = [&](auto call) {
+    expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-DATA", "34"}, call);
+  };
+  rates.pop_back();
+  refused([&] { infer(context, network, rates); });
+  refused([&] { evaluate(context, network, rates, labels); });
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-DATA", "whole rows of 5"},
+                 [&] { infer(context, network, std::vector<float>()); });
+  rates.push_back(0);
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"f64"}, [&] { synfire::infer<double>(context, network, rates); });
+}
+
+// Arrays of other files, frozen stages and schedules: the wrong ones are refused, and change nothing.
+TEST_F(Networks, TuningIsChecked) {
+  using synfire::array_source;
+  synfire::Network network = built(), other = stages();
+  other.set_value("adam", "schedule", SYNFIRE_SCHEDULE_COSINE);
+  other.set_value("adam", "schedule_steps", 2);
+  other.build();
+  const std::vector<unsigned char> before = save_to_memory(network), file = save_to_memory(other);
+  const auto refused = [&](std::initializer_list<const char*> words, std::vector<synfire_array_source> sources) {
+    expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, words, [&] { load_arrays(network, file, std::move(sources)); });
+  };
+  refused({"SYN-NETWORK-ARRAY", "did you mean \"first.weights\""}, {array_source("first.weights", "first.weight")});
+  refused({"SYN-FILE-TENSOR", "did you mean \"first.bias\""}, {array_source("first.bios", "first.bias")});
+  refused({"SYN-FILE-SHAPE", "[6, 5]", "[2, 6]"}, {array_source("first.weights", "second.weights")});
+  refused({"SYN-FILE-DTYPE", "U64"}, {array_source("adam.step_count", "first.bias")});
+  refused({"SYN-NETWORK-LAYOUT", "\"oi\""}, {array_source("first.weights", nullptr, "io")});
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-FILE"},
+                 [&] { load_arrays(network, std::vector<unsigned char>(100), {array_source("first.bias")}); });
+  network.set_value("first", "frozen", 1);
+  network.set_value("first", "frozen", 0);
+  EXPECT_EQ(save_to_memory(network), before);
+  const auto loaded = load_arrays(
+      network, file, {array_source("first.weights", nullptr, "oi"), array_source("second.bias", "first.bias")}, true);
+  EXPECT_EQ(loaded[0].is_loaded, 1);
+  EXPECT_EQ(loaded[1].is_loaded, 0);
+  load_from_memory(network, file);  // with its schedule
+  network.train(2);
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-SCHEDULE", "2 were taken"}, [&] { network.train(1); });
+  // The best weights of another network.
+  synfire::Network more = stages();
+  add_stage(more, synfire::Stage("readout", "extra").reads("hidden").set("reduction", "sum"));
+  more.build();
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-OTHER", "extra"},
+                 [&] { load_from_memory(network, save_to_memory(more)); });
+}
+
 // Described by names, with arrays for its stages, it is the network of the other functions.
 TEST_F(Networks, StagesAreDescribedByNames) {
   using synfire::Stage;

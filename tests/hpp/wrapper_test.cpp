@@ -771,6 +771,77 @@ TEST(Contexts, UseAJobSystem) {
   for (const float spike : spikes.data<float>()) ASSERT_EQ(spike, 1.0f);
 }
 
+// ---- the whole process ----------------------------------------------------------------------------------------------
+
+// Counts, and throws when it is told to.
+struct CountingHeap {
+  std::uint64_t bytes = 0, n_requests = 0;
+  bool throws = false;
+
+  void* allocate(std::uint64_t size, std::uint64_t alignment, std::int32_t) {
+    if (throws) throw std::bad_alloc();
+    bytes += size;
+    ++n_requests;
+    return ::operator new (size, std::align_val_t{alignment});
+  }
+  void release(void* memory, std::uint64_t size, std::uint64_t alignment, std::int32_t) {
+    bytes -= size;
+    ::operator delete (memory, std::align_val_t{alignment});
+  }
+};
+
+TEST(Process, HasAHeapOfTheProgram) {
+  synfire::reclaim();
+  CountingHeap heap;
+  synfire::set_memory(heap);
+  {
+    const Context context = make_context();
+    const Layer layer = make_layer(context);
+    EXPECT_GT(heap.n_requests, 0u);
+    EXPECT_EQ(synfire::memory_use().host_bytes, heap.bytes);
+    EXPECT_GT(layer.memory_use().layer_bytes, 0u);
+    EXPECT_GE(context.memory_use().layer_bytes, layer.memory_use().layer_bytes);
+    EXPECT_TRUE(throws(SYNFIRE_ERROR_WRONG_ORDER, "SYN-MEMORY-IN-USE", "bytes", [] { synfire::reset_memory(); }));
+    heap.throws = true;
+    EXPECT_TRUE(throws(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-MEMORY-HOST", "memory", [&] { make_layer(context); }));
+    heap.throws = false;
+  }
+  synfire::reset_memory();
+  EXPECT_EQ(heap.bytes, 0u);
+}
+
+TEST(Process, TellsWhatWasChosen) {
+  std::vector<std::string> heard;
+  auto hear = [&](std::int32_t level, std::string_view text) {
+    if (level == SYNFIRE_LOG_CHOICE) heard.emplace_back(text);
+    throw std::runtime_error("a listener that fails");
+  };
+  synfire::set_log(hear);
+  static_cast<void>(make_context());
+  synfire::reset_log();
+  static_cast<void>(make_context());
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].substr(0, 9), "context: ");
+}
+
+TEST(Buffers, LeaveAndComeAsTensors) {
+  const Context context = make_context();
+  const std::uint64_t before = context.reclaim();
+  Buffer buffer(context, synfire::buffer_desc<float>(6, SYNFIRE_MEMORY_HOST));
+  buffer.fill(3);
+  void* const tensor = buffer.to_dlpack(true);
+  buffer = Buffer();
+  EXPECT_EQ(context.reclaim(), before + 1) << "the tensor keeps the memory";
+  {
+    const Buffer again = Buffer::from_dlpack(context, tensor, true);
+    EXPECT_EQ(again.dtype(), SYNFIRE_DTYPE_F32);
+    for (const float value : again.download<float>()) EXPECT_EQ(value, 3.0F);
+    EXPECT_TRUE(throws(SYNFIRE_ERROR_INVALID_ARGUMENT, "SYN-ARGUMENT-NULL", "tensor",
+                       [&] { static_cast<void>(Buffer::from_dlpack(context, nullptr)); }));
+  }
+  EXPECT_EQ(context.reclaim(), before);
+}
+
 TEST(Passes, RefuseTheWrongOrder) {
   const Context context = make_context();
   Layer layer = make_layer(context);

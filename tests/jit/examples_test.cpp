@@ -9,8 +9,8 @@ namespace {
 std::string example_path(const std::string& name) {
   return source_path("docs/examples/models/" + name + ".hpp");
 }
-Surrogate load_multi_gaussian(synfire_context context) {
-  const std::string path = example_path("multi_gaussian");
+Surrogate load_side_lobes(synfire_context context) {
+  const std::string path = example_path("side_lobes");
   synfire_load_desc desc = load_desc("", nullptr);
   desc.text = nullptr;
   desc.file = path.c_str();
@@ -41,7 +41,7 @@ TEST_P(Examples, LoadedHasTheBitsOfTheRecord) {
   EXPECT_EQ(info_of(model).n_states, static_cast<int32_t>(1 + example.further.size()));
   EXPECT_EQ(info_of(model).n_parameters, static_cast<int32_t>(example.parameters.size()));
   if (std::string_view(example.name) == "klif")
-    expect_example(context, example, id_of(model), id_of(load_multi_gaussian(context)));
+    expect_example(context, example, id_of(model), id_of(load_side_lobes(context)));
   else
     expect_example(context, example, id_of(model), SYNFIRE_SURROGATE_SIGMOID);
 }
@@ -58,9 +58,9 @@ TEST_P(Examples, ACheckFindsNothing) {
 TEST(ExampleSurrogate, ACheckFindsNothing) {
   const Context context = make_context();
   const FullCompiler compiler;
-  const Surrogate multi_gaussian = load_multi_gaussian(context);
+  const Surrogate side_lobes = load_side_lobes(context);
   synfire_check_report report = SYNFIRE_CHECK_REPORT_INIT;
-  ASSERT_OK(synfire_surrogate_check(multi_gaussian, 1, 300, &report));
+  ASSERT_OK(synfire_surrogate_check(side_lobes, 1, 300, &report));
   expect_right(report);
 }
 

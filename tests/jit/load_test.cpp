@@ -66,6 +66,52 @@ TEST(Loaded, HasTheBitsOfTheBuiltInModel) {
       }
 }
 
+// ALIF as text: a threshold that depends on a variable, and the rules that few layers have.
+TEST(Loaded, AdaptsItsThreshold) {
+  const Context context = make_context();
+  std::string text = text_at("include/synfire/model/alif.hpp");
+  text = replaced(text, "\"lif.hpp\"", "<synfire/model/lif.hpp>");
+  text = replaced(text, "#ifndef SYNFIRE_MODEL_ALIF_HPP", "#ifndef RAISED_HPP");
+  text = replaced(text, "#define SYNFIRE_MODEL_ALIF_HPP", "#define RAISED_HPP");
+  text = replaced(text, "struct Alif {", "struct Raised {");
+  text = replaced(text, "name = \"alif\"", "name = \"raised\"");
+  const Model raised = load_model(context, load_desc(text, "raised"));
+  synfire_check_report report = SYNFIRE_CHECK_REPORT_INIT;
+  ASSERT_OK(synfire_model_check(raised, 1, 100, &report));
+  EXPECT_LE(report.largest_error, 1e-6) << report.text;
+  const Shape shape{40, 2, 35};
+  for (const int rules : {0, 1, 2}) {
+    SCOPED_TRACE(rules);
+    std::vector<float> found[2], gradients[2];
+    for (const int side : {0, 1}) {
+      synfire_layer_desc desc = describe(shape, SYNFIRE_DTYPE_F32);
+      desc.model = side == 0 ? SYNFIRE_MODEL_ALIF : id_of(raised);
+      desc.reset = rules == 1 ? SYNFIRE_RESET_SOFT_DELAYED : SYNFIRE_RESET_SOFT;
+      desc.strict_threshold = rules == 1 ? 1 : 0;
+      desc.refractory_steps = rules == 2 ? 2 : 0;
+      const Layer layer = make_layer(context, desc);
+      const Inputs<float> inputs = random_inputs<float>(shape, 8);
+      const Buffer x = make_buffer_of(context, inputs.x), grad = make_buffer_of(context, inputs.grad_spike_seq),
+                   v = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
+                   grad_x = make_buffer(context, SYNFIRE_DTYPE_F32, shape.sequence()),
+                   grad_rho = make_buffer(context, SYNFIRE_DTYPE_F32, 1);
+      synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
+      forward.x = x, forward.v_seq = v;
+      ASSERT_OK(synfire_layer_forward(layer, &forward, nullptr));
+      const synfire_parameter_gradient rho = {"rho", grad_rho};
+      synfire_backward_desc backward = SYNFIRE_BACKWARD_DESC_INIT;
+      backward.grad_spike_seq = grad, backward.grad_x_seq = grad_x;
+      backward.parameter_gradients = &rho, backward.n_parameter_gradients = 1;
+      ASSERT_OK(synfire_layer_backward(layer, &backward, nullptr));
+      ASSERT_OK(synfire_context_synchronize(context));
+      found[side] = download<float>(v, shape.sequence());
+      gradients[side] = joined(download<float>(grad_x, shape.sequence()), download<float>(grad_rho, 1));
+    }
+    EXPECT_TRUE(same_bits(found[0], found[1]));
+    EXPECT_TRUE(same_bits(gradients[0], gradients[1]));
+  }
+}
+
 TEST(Loaded, StoresSixteenBits) {
   const Context context = make_context();
   const Model twin = load_model(context, load_desc(twin_text, "twin"));
@@ -162,14 +208,14 @@ TEST(LoadedSurrogate, IsDifferentiatedFromItsPrimitive) {
 TEST(LoadedSurrogate, TheExampleFitsALoadedModel) {
   const Context context = make_context();
   const Model klif = load_file(context, source_path("docs/examples/models/klif.hpp"));
-  const std::string path = source_path("docs/examples/models/multi_gaussian.hpp");
+  const std::string path = source_path("docs/examples/models/side_lobes.hpp");
   synfire_load_desc desc = load_desc("", nullptr);
   desc.text = nullptr;
   desc.file = path.c_str();
-  const Surrogate multi_gaussian = load_surrogate(context, desc);
+  const Surrogate side_lobes = load_surrogate(context, desc);
   synfire_layer_desc layer = describe({9, 1, 40}, SYNFIRE_DTYPE_F32);
   layer.model = id_of(klif);
-  layer.surrogate = id_of(multi_gaussian);
+  layer.surrogate = id_of(side_lobes);
   Rig<float> rig(context, layer);
   rig.load(random_inputs<float>(rig.shape, 2));
   set_parameter(rig.layer, "sigma", {0.4});
@@ -448,6 +494,14 @@ TEST(LayerSource, IsSelfContained) {
       EXPECT_EQ(n_includes, 1u);
       EXPECT_EQ(text.find("struct Twin {") != std::string::npos, model == id_of(twin));
     }
+  synfire_layer_desc desc = describe({12, 2, 33}, SYNFIRE_DTYPE_F32);
+  desc.reset = SYNFIRE_RESET_SOFT_DELAYED;
+  desc.refractory_steps = 3;
+  const Layer layer = make_layer(context, desc);
+  const std::string text = source_of(layer);
+  for (const char* const word : {"using Model = synfire::model::Ruled<synfire::model::LoadedModelType>;",
+                                 "{true, false, false, true, 3}", "delayed soft reset, 3 refractory steps"})
+    EXPECT_NE(text.find(word), std::string::npos) << word;
 }
 
 }  // namespace

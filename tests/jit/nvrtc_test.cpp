@@ -115,10 +115,9 @@ INSTANTIATE_TEST_SUITE_P(Nvrtc, NvrtcExample,
                          [](const auto& given) { return std::string(given.param); });
 
 TEST_P(NvrtcExample, IsCompiled) {
-  const ModelText multi_gaussian = example(TextKind::surrogate, "multi_gaussian"),
-                  model = example(TextKind::model, GetParam());
+  const ModelText side_lobes = example(TextKind::surrogate, "side_lobes"), model = example(TextKind::model, GetParam());
   const DeviceCode code =
-      compiled(kernel_source(&model, 0, &multi_gaussian, 0, "neurons/passes/cuda/passes.cuh", Source::Marks::lines),
+      compiled(kernel_source(&model, 0, &side_lobes, 0, "neurons/passes/cuda/passes.cuh", Source::Marks::lines),
                {forward("float", 4, "bits"), backward("float", 1, "parameters")});
   EXPECT_EQ(code.names.size(), 2u);
 }

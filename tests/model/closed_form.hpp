@@ -20,7 +20,24 @@
 namespace closed_form {
 
 /// The ids of synfire.h.
-enum Model : int { if_neuron = 1, lif, plif, qif, eif, izhikevich, li, klif = 1000 };
+enum Model : int {
+  if_neuron = 1,
+  lif,
+  plif,
+  qif,
+  eif,
+  izhikevich,
+  li,
+  lif_exact,
+  li_exact,
+  cuba_lif,
+  cuba_li,
+  alif,
+  cuba_lif_exact,
+  cuba_li_exact,
+  integrator,
+  klif = 1000
+};
 
 /// The step that begins at (v, w), receives x, charges to h and emits the spike s.
 struct Step {
@@ -28,10 +45,59 @@ struct Step {
 };
 
 struct Slopes {
-  double h_v = 1, h_w = 0, h_x = 1;  // ∂H/∂V, ∂H/∂W, ∂H/∂X
-  double w_w = 0, w_h = 0, w_s = 0;  // ∂W'/∂W, ∂W'/∂H, ∂W'/∂S
-  std::vector<double> h_p, w_p;      // ∂H/∂p, ∂W'/∂p at constant H, in the order of the model's parameters
+  double h_v = 1, h_w = 0, h_x = 1;           // ∂H/∂V, ∂H/∂W, ∂H/∂X
+  double w_w = 0, w_h = 0, w_s = 0, w_x = 0;  // ∂W'/∂W, ∂W'/∂H, ∂W'/∂S, ∂W'/∂X
+  std::vector<double> h_p, w_p;  // ∂H/∂p, ∂W'/∂p at constant H, in the order of the model's parameters
 };
+
+/// ∫ u(s) e^(−(1 − s)a − s·b) ds for s from 0 to 1, by Gauss and Legendre's rule of five points in eight parts.
+template <class Factor>
+double integral(double a, double b, Factor u) {
+  constexpr int n = 8;
+  const double near = std::sqrt(5 - 2 * std::sqrt(10.0 / 7)) / 3, far = std::sqrt(5 + 2 * std::sqrt(10.0 / 7)) / 3;
+  const double at_near = (322 + 13 * std::sqrt(70.0)) / 900, at_far = (322 - 13 * std::sqrt(70.0)) / 900;
+  double sum = 0;
+  for (int i = 0; i < n; ++i) {
+    const auto value = [&](double at) {
+      const double s = (i + 0.5 + 0.5 * at) / n;
+      return u(s) * std::exp(-(1 - s) * a - s * b);
+    };
+    sum += 128.0 / 225 * value(0) + at_near * (value(near) + value(-near)) + at_far * (value(far) + value(-far));
+  }
+  return sum / (2 * n);
+}
+
+/// H = beta·V + k·((1 − c)·I + c·I') + (1 − beta)·v_rest, I' = alpha·I + g·X, by Euler or solved exactly; W is I.
+inline Slopes current_based(bool exact, bool undecayed, const double* p, const Step& step) {
+  const double v = step.v, current = step.w, x = step.x;
+  const double a = 1 / p[0], b = 1 / p[1], v_rest = p[2], gain = p[3], input_gain = p[4], c = p[5];
+  const double beta = exact ? std::exp(-a) : 1 - a, beta_tau = a * a * (exact ? beta : 1);
+  const double alpha = exact ? std::exp(-b) : 1 - b, alpha_tau = b * b * (exact ? alpha : 1);
+  const double of_input = undecayed ? 1 : 1 - alpha, of_input_tau = undecayed ? 0 : -alpha_tau;
+  const auto one = [](double) { return 1.0; };
+  const double kappa = exact ? integral(a, b, one) : 1;
+  const double kappa_a = exact ? -integral(a, b, [](double s) { return 1 - s; }) : 0;
+  const double kappa_b = exact ? -integral(a, b, [](double s) { return s; }) : 0;
+  const double factor = undecayed ? 1 : a, of_gain = factor * kappa, k = gain * of_gain;
+  const double k_tau = -a * a * gain * (factor * kappa_a + (undecayed ? 0 : kappa));
+  const double k_tau_syn = -b * b * gain * factor * kappa_b;
+  const double after = alpha * current + of_input * input_gain * x, mixed = (1 - c) * current + c * after;
+  const double after_tau_syn = alpha_tau * current + of_input_tau * input_gain * x;
+  Slopes d;
+  d.h_v = beta;
+  d.h_w = k * ((1 - c) + c * alpha);
+  d.h_x = k * c * of_input * input_gain;
+  d.w_w = alpha;
+  d.w_x = of_input * input_gain;
+  d.h_p = {beta_tau * (v - v_rest) + k_tau * mixed,
+           k_tau_syn * mixed + k * c * after_tau_syn,
+           1 - beta,
+           of_gain * mixed,
+           k * c * of_input * x,
+           k * (after - current)};
+  d.w_p = {0, after_tau_syn, 0, 0, of_input * x, 0};
+  return d;
+}
 
 /// p: the model's own parameters in the documented order.
 inline Slopes slopes(int model, bool undecayed_input, const double* p, const Step& step) {
@@ -86,6 +152,33 @@ inline Slopes slopes(int model, bool undecayed_input, const double* p, const Ste
       d.w_h = a / tau_w;
       d.w_s = b;
       d.w_p = {0, 0, 0, -a / tau_w, (w - a * (h - v_rest)) / (tau_w * tau_w), (h - v_rest) / tau_w, s};
+      break;
+    }
+    case lif_exact:
+    case li_exact: {
+      const double decay = std::exp(-1 / p[0]), v_rest = p[1], gain = p[2], of_x = undecayed_input ? 1 : 1 - decay;
+      d.h_v = decay;
+      d.h_x = gain * of_x;
+      d.h_p = {decay / (p[0] * p[0]) * (v - v_rest - (undecayed_input ? 0 : gain * x)), 1 - decay, of_x * x};
+      break;
+    }
+    case integrator:
+      d.h_x = p[0];
+      d.h_p = {x};
+      break;
+    case cuba_lif:
+    case cuba_li:
+      return current_based(false, undecayed_input, p, step);
+    case cuba_lif_exact:
+    case cuba_li_exact:
+      return current_based(true, undecayed_input, p, step);
+    case alif: {
+      d = slopes(lif, undecayed_input, p, step);
+      const double rho = p[2];
+      d.w_w = rho;
+      d.w_s = 1 - rho;
+      d.h_p.insert(d.h_p.end(), {0, 0});
+      d.w_p = {0, 0, w - s, 0};
       break;
     }
     case klif: {

@@ -36,7 +36,7 @@ TYPED_TEST_SUITE(ModelTest, TypesOf<Models>::type, Names);
 // Values of a parameter: positive ones on both sides of 1, others on both sides of 0.
 double draw(const ParameterSpec& spec, std::mt19937_64& random) {
   std::uniform_real_distribution<double> positive(0.4, 4), any(-1, 1);
-  return spec.open_range ? positive(random) : any(random);
+  return spec.open_range || spec.minimum > 0 ? positive(random) : any(random);
 }
 
 template <class Model, class R>
@@ -44,6 +44,15 @@ struct Duals {
   Dual<R, Zero> at[Model::n_constants > 0 ? Model::n_constants : 1];
   Dual<R, R> along[Model::n_constants > 0 ? Model::n_constants : 1];  // one parameter
 };
+
+// W after the step, in the short or the full form of adapt().
+template <class Model, class C, class V, class W, class X, class H, class S>
+auto adapted_of(const C* c, V v, W w, X x, H h, S s) {
+  if constexpr (AdaptsAlone<Model, 1>)
+    return Model::adapt(c, w, h, s);
+  else
+    return Model::adapt(c, v, w, x, h, s);
+}
 
 template <class E, class R>
 void expect_closed_forms(double bound) {
@@ -83,9 +92,12 @@ void expect_closed_forms(double bound) {
       EXPECT_EQ(bits_of(charge_of<Model>(c.at, variable(v), cw, cx).value), bits_of(h));
       if constexpr (Model::n_states == 2) {
         expect("dH/dW", charge_of<Model>(c.at, cv, variable(w), cx).derivative, d.h_w);
-        expect("dW/dW", Model::adapt(c.at, variable(w), constant(h), constant(s)).derivative, d.w_w);
-        expect("dW/dH", Model::adapt(c.at, cw, variable(h), constant(s)).derivative, d.w_h);
-        expect("dW/dS", Model::adapt(c.at, cw, constant(h), variable(s)).derivative, d.w_s);
+        const auto ch = constant(h), cs = constant(s);
+        expect("dW/dV", adapted_of<Model>(c.at, variable(v), cw, cx, ch, cs).derivative, 0);
+        expect("dW/dW", adapted_of<Model>(c.at, cv, variable(w), cx, ch, cs).derivative, d.w_w);
+        expect("dW/dX", adapted_of<Model>(c.at, cv, cw, variable(x), ch, cs).derivative, d.w_x);
+        expect("dW/dH", adapted_of<Model>(c.at, cv, cw, cx, variable(h), cs).derivative, d.w_h);
+        expect("dW/dS", adapted_of<Model>(c.at, cv, cw, cx, ch, variable(s)).derivative, d.w_s);
       }
       ASSERT_EQ(d.h_p.size(), static_cast<size_t>(n));
       for (int k = 0; k < n; ++k) {
@@ -96,7 +108,8 @@ void expect_closed_forms(double bound) {
         const auto at = static_cast<size_t>(k);
         expect(Model::parameters[k].name, charge_of<Model>(c.along, cv, cw, cx).derivative, d.h_p[at]);
         if constexpr (Model::n_states == 2)
-          expect(Model::parameters[k].name, Model::adapt(c.along, cw, constant(h), constant(s)).derivative, d.w_p[at]);
+          expect(Model::parameters[k].name, adapted_of<Model>(c.along, cv, cw, cx, constant(h), constant(s)).derivative,
+                 d.w_p[at]);
       }
       if (testing::Test::HasFailure()) return;
     }

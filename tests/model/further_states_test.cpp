@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "../added/cascade.hpp"
@@ -122,7 +123,24 @@ TEST(FurtherStates, FourVariablesInTheShortForm) {
   compare_many<Cascade>();
 }
 
+TEST(FurtherStates, ACurrentAndAVoltage) {
+  compare_many<CubaLif>();
+  compare_many<CubaLifExact>();
+}
+TEST(FurtherStates, AModelWithoutSpikesTakesTheKernelsOfOneThatFires) {
+  static_assert(is_silent<CubaLi> && !never_fires<CubaLi> && n_firing_parameters<CubaLi> == 0);
+  static_assert(is_silent<LiExact> && never_fires<LiExact> && is_silent<Integrator> && !is_silent<CubaLif>);
+  double constants[max_constants];
+  const double parameters[] = {4, 2, 0.25, 1, 1, 1};
+  derive_own<CubaLiExact>(parameters, false, constants);
+  EXPECT_TRUE(std::isnan(constants[constant_v_threshold]));
+  for (const double h : {0.0, 1e300, -1e300, std::numeric_limits<double>::infinity(), std::nan("")})
+    EXPECT_FALSE(fires<CubaLif>(constants, h));
+}
+
 TEST(FurtherStates, AreNamed) {
+  EXPECT_STREQ(state_name<CubaLi>(0), "v");
+  EXPECT_STREQ(state_name<CubaLifExact>(1), "current");
   EXPECT_STREQ(state_name<Gated>(0), "v");
   EXPECT_STREQ(state_name<Gated>(1), "g_e");
   EXPECT_STREQ(state_name<Gated>(2), "g_i");

@@ -250,6 +250,29 @@ struct Of<synfire::model::Rect> : OneAlpha {
   static Real primitive(const Parameters& p, Real x) { return std::fmin(1.0L, std::fmax(0.0L, p[0] * x + 0.5L)); }
 };
 
+template <>
+struct Of<synfire::model::MultiGaussian> : Common {
+  static std::vector<Parameters> sets() { return {{0.5, 0.15, 6}, {1, 0.3, 3}, {0.2, 0, 2}, {2, 0.1, 1}}; }
+  static std::vector<Real> kinks(const Parameters&) { return {}; }
+  static Real peak(const Parameters& p) { return (1 + Real(p[1])) * normal(0, p[0]); }
+  static Real width(const Parameters& p) { return p[0]; }
+  static Real derivative(const Parameters& p, Real x) {
+    const Real sigma = p[0], h = p[1], s = p[2];
+    return (1 + h) * normal(x, sigma) - h * normal(x - sigma, s * sigma) - h * normal(x + sigma, s * sigma);
+  }
+  static Real primitive(const Parameters& p, Real x) {
+    const Real sigma = p[0], h = p[1], s = p[2];
+    return (1 + h) * below(x, sigma) - h * below(x - sigma, s * sigma) - h * below(x + sigma, s * sigma);
+  }
+
+ private:
+  // The density of a normal distribution around 0, and its integral up to x.
+  static Real normal(Real x, Real sigma) {
+    return std::exp(-x * x / (2 * sigma * sigma)) / (std::sqrt(2 * pi) * sigma);
+  }
+  static Real below(Real x, Real sigma) { return std::erfc(-x / (std::sqrt(Real(2)) * sigma)) / 2; }
+};
+
 }  // namespace reference
 
 #endif

@@ -69,7 +69,7 @@ void describe_branches(inside::Design& design) {
   set(design, "shared", "rate_target", 0.2);
   set(design, "shared", "rate_strength", 0.5);
   set(design, "loss.mean", "gradient_scale", 0.5);
-  train_parameter(design, "shared", {"tau", true, 0.5, 0, 1.1, infinity_of_double});
+  train_parameter(design, "shared", {"tau", 0.5, 0, 1.1, infinity_of_double}, true);
 }
 
 struct Rows {

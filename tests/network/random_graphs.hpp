@@ -31,8 +31,9 @@ struct Drawn {
 };
 
 struct DrawnEdge {
-  size_t from;
+  size_t from;  // a later stage too, with a delay
   bool v = false;
+  int64_t delay = 0;
 };
 
 // The windows of a convolution or of a pool.
@@ -84,8 +85,9 @@ struct DrawnGraph {
 // Draws a graph in which every stage is read or can end, with at least one loss and an optimizer.
 class GraphDrawing {
  public:
-  // Every fifth one has maps, with stages of them.
-  GraphDrawing(uint64_t seed, int32_t dtype, bool smooth) : random_(seed), smooth_(smooth), spatial_(seed % 5 == 4) {
+  // Every fifth one has maps, with stages of them, and every fourth one cycles and delays.
+  GraphDrawing(uint64_t seed, int32_t dtype, bool smooth)
+      : random_(seed), smooth_(smooth), spatial_(seed % 5 == 4), recurrent_(seed % 4 == 2 && !smooth) {
     graph_.seed = seed;
     graph_.dtype = dtype;
     graph_.n_steps = random_.whole(1, 5);
@@ -187,7 +189,9 @@ class GraphDrawing {
 
   void add_neurons(const DrawnEdge& x) {
     static const std::vector<const char*> models = {"lif", "if", "li"};
-    const char* const model = smooth_ ? "li" : pick(models);
+    add_neurons(x, smooth_ ? "li" : pick(models));
+  }
+  void add_neurons(const DrawnEdge& x, const char* model) {
     Drawn made = graph_.at(x);
     made.is_product = made.is_readout = made.is_input = false;
     made.is_neurons = true;
@@ -197,9 +201,75 @@ class GraphDrawing {
     add("neurons", {x}, {text("model", model)}, made);
     last().word = model;
   }
+  // ---- cycles and delays
+
+  DrawnEdge perhaps_delayed(DrawnEdge edge) {
+    const DrawnStage& from = graph_.stages[edge.from];
+    if (recurrent_ && from.made.is_neurons && !edge.v && chance(2)) edge.delay = random_.whole(1, 3);
+    return edge;
+  }
+  // X of neurons is the sum of a product and of what follows from their own spikes, or from those of the next layer.
+  void add_recurrent() {
+    const std::vector<DrawnEdge> all =
+        edges([&](const Drawn& drawn, bool) { return !drawn.is_product && drawn.n_steps == graph_.n_steps; });
+    if (all.empty()) return add_synapse(pick(edges([](const Drawn& drawn, bool) { return !drawn.is_product; })));
+    const DrawnEdge from = perhaps_delayed(pick(all));
+    const bool of_map = spatial_;
+    if (of_map)
+      add_same_conv2d(from, random_.whole(1, 4));
+    else
+      add_synapse(from);
+    const size_t product = graph_.stages.size() - 1, sum = product + 2, first = product + 3, second = product + 5;
+    const Drawn made = graph_.stages[product].made;
+    const bool has_second = !of_map && chance(3);
+    const DrawnEdge back = {has_second ? second : first, false, random_.whole(1, 3)};
+    if (of_map)
+      add_same_conv2d(back, made.channels, &made);
+    else if (!has_second && chance(3))
+      add("scale", {back}, {text("scope", "neuron"), number("initial_weight", 0.75)}, made);
+    else
+      add_own_synapse(back, made.channels);
+    last().made.is_product = last().kind != "scale";
+    add("sum", {{product}, {product + 1}}, {}, combined_of_products(made));
+    add_firing_neurons({sum});
+    if (!has_second) return;
+    add_own_synapse({first}, random_.whole(1, 24));
+    add_firing_neurons({graph_.stages.size() - 1});
+  }
+  static Drawn combined_of_products(Drawn made) {
+    made.is_product = false;
+    made.carries = Carries::values;
+    return made;
+  }
+  void add_own_synapse(const DrawnEdge& from, int64_t n_outputs) {
+    Drawn made;
+    made.is_product = true;
+    made.n_steps = graph_.n_steps;
+    made.channels = n_outputs;
+    add("synapse", {from},
+        {number("n_outputs", static_cast<double>(n_outputs)), number("gain", 3),
+         number("bias", static_cast<double>(random_.whole(0, 1)))},
+        made);
+    last().number = n_outputs;
+  }
+  // A convolution whose map has the size of what it reads: of `like`, if that is not there yet.
+  void add_same_conv2d(const DrawnEdge& from, int64_t channels, const Drawn* like = nullptr) {
+    Drawn made = like ? *like : graph_.at(from);
+    made.is_neurons = made.is_readout = made.is_input = false;
+    made.is_product = true;
+    made.carries = Carries::values;
+    made.bound = made.window = 1;
+    made.channels = channels;
+    add("conv2d", {from}, {number("output_channels", static_cast<double>(channels)), number("gain", 3)}, made);
+    last().y = last().x = {3, 1, 1};
+    give_windows(last(), false);
+  }
+  void add_firing_neurons(const DrawnEdge& x) { add_neurons(x, chance(2) ? "lif" : "if"); }
+
   void add_layer() {
+    if (recurrent_ && chance(2)) return add_recurrent();
     const std::vector<DrawnEdge> all = edges([](const Drawn& drawn, bool) { return !drawn.is_product; });
-    const DrawnEdge from = pick(all);
+    const DrawnEdge from = perhaps_delayed(pick(all));
     add_synapse(from);
     if (!chance(5)) add_neurons({graph_.stages.size() - 1});
   }
@@ -234,7 +304,7 @@ class GraphDrawing {
     for (const DrawnEdge& edge : all)
       if ((edge.from != first.from || edge.v != first.v) && graph_.at(edge).has_shape_of(graph_.at(first)) &&
           inputs.size() < 4 && chance(2))
-        inputs.push_back(edge);
+        inputs.push_back(perhaps_delayed(edge));
     if (inputs.size() < 2) return add_layer();
     Drawn made = combined(inputs);
     made.bound = 0;
@@ -253,7 +323,7 @@ class GraphDrawing {
     for (const DrawnEdge& one : all)
       for (const DrawnEdge& other : all)
         if (one.from != other.from && graph_.at(one).has_shape_of(graph_.at(other)) && chance(2)) {
-          add(chance(2) ? "and" : "iand", {one, other}, {}, combined({one, other}));
+          add(chance(2) ? "and" : "iand", {perhaps_delayed(one), other}, {}, combined({one, other}));
           return;
         }
     add_layer();
@@ -266,7 +336,7 @@ class GraphDrawing {
       const Drawn one = graph_.at(edge);
       if (one.n_steps == first.n_steps && one.height == first.height && one.width == first.width && inputs.size() < 4 &&
           chance(2))
-        inputs.push_back(edge);
+        inputs.push_back(perhaps_delayed(edge));
     }
     if (inputs.size() < 2) return add_layer();
     Drawn made = combined(inputs);
@@ -362,7 +432,7 @@ class GraphDrawing {
     }
   }
   void add_conv2d() {
-    const DrawnEdge from = pick(edges([](const Drawn& drawn, bool) { return !drawn.is_product; }));
+    const DrawnEdge from = perhaps_delayed(pick(edges([](const Drawn& drawn, bool) { return !drawn.is_product; })));
     const Drawn read = graph_.at(from);
     Drawn made;
     made.is_product = true;
@@ -407,7 +477,7 @@ class GraphDrawing {
     if (!chance(4)) add_neurons({graph_.stages.size() - 1});
   }
   void add_pool() {
-    const DrawnEdge from = pick(edges([](const Drawn&, bool) { return true; }));
+    const DrawnEdge from = perhaps_delayed(pick(edges([](const Drawn&, bool) { return true; })));
     const Drawn read = graph_.at(from);
     static const std::vector<const char*> kinds = {"max", "sum", "mean"};
     const char* const kind_name = pick(kinds);
@@ -445,7 +515,7 @@ class GraphDrawing {
   }
 
   void add_scale() {
-    const DrawnEdge from = pick(edges([](const Drawn&, bool) { return true; }));
+    const DrawnEdge from = perhaps_delayed(pick(edges([](const Drawn&, bool) { return true; })));
     static const std::vector<const char*> scopes = {"neuron", "channel", "layer"};
     const char* const scope = pick(scopes);
     Drawn made = combined({from});
@@ -455,7 +525,7 @@ class GraphDrawing {
         made);
   }
   void add_group_mean() {
-    const DrawnEdge from = pick(edges([](const Drawn&, bool) { return true; }));
+    const DrawnEdge from = perhaps_delayed(pick(edges([](const Drawn&, bool) { return true; })));
     const int64_t n_features = graph_.at(from).n_features();
     int64_t size = random_.whole(1, 5);
     while (n_features % size != 0) --size;
@@ -468,14 +538,14 @@ class GraphDrawing {
     last().number = size;
   }
   void add_flatten() {
-    const DrawnEdge from = pick(edges([](const Drawn&, bool) { return true; }));
+    const DrawnEdge from = perhaps_delayed(pick(edges([](const Drawn&, bool) { return true; })));
     Drawn made = combined({from});
     made.channels = made.n_features();
     made.height = made.width = 1;
     add("flatten", {from}, {}, made);
   }
   void add_neurons_of_combined() {
-    add_neurons(pick(edges([](const Drawn&, bool) { return true; })));
+    add_neurons(perhaps_delayed(pick(edges([](const Drawn&, bool) { return true; }))));
   }
   void add_readout() {
     const std::vector<DrawnEdge> all =
@@ -539,7 +609,7 @@ class GraphDrawing {
   }
 
   Random random_;
-  const bool smooth_, spatial_;
+  const bool smooth_, spatial_, recurrent_;
   DrawnGraph graph_;
 };
 
@@ -556,7 +626,7 @@ inline Network make_drawn(synfire_context context, const DrawnGraph& graph, int3
   for (const DrawnStage& stage : graph.stages) {
     StageInputs inputs;
     for (const DrawnEdge& edge : stage.inputs)
-      inputs.push_back(reads(graph.stages[edge.from].name.c_str(), edge.v ? "v" : nullptr));
+      inputs.push_back({graph.stages[edge.from].name.c_str(), edge.v ? "v" : nullptr, edge.delay});
     StageValues values = stage.values;
     const bool has_weights = stage.kind == "synapse" || stage.kind == "conv2d";
     if (has_weights && !stage.word.empty()) values.push_back(text("weights_of", stage.word.c_str()));
@@ -569,8 +639,10 @@ inline std::string text_of(const DrawnGraph& graph) {
   std::string all = std::to_string(graph.n_steps) + " steps of " + std::to_string(graph.batch) + " rows\n";
   for (const DrawnStage& stage : graph.stages) {
     all.append(stage.name).append(" (").append(stage.word).append("):");
-    for (const DrawnEdge& edge : stage.inputs)
+    for (const DrawnEdge& edge : stage.inputs) {
       all.append(" ").append(graph.stages[edge.from].name).append(edge.v ? ".v" : "");
+      if (edge.delay != 0) all.append("-").append(std::to_string(edge.delay));
+    }
     all.append("\n");
   }
   return all;

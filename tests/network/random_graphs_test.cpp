@@ -55,7 +55,15 @@ class Oracle {
     for (const DrawnStage& stage : graph.stages)
       if (has_own_weights(stage)) take(network, stage.name);
     for (const DrawnArray& one : data) data_[one.stage] = &one.numbers;
-    for (size_t i = 0; i < graph.stages.size(); ++i) compute(i);
+    for (size_t i = 0; i < graph.stages.size(); ++i) {
+      done_.emplace_back(static_cast<size_t>(graph.n_steps));
+      const auto n =
+          static_cast<size_t>(graph.stages[i].made.n_steps * graph.batch * graph.stages[i].made.n_features());
+      spikes_[i].resize(n);
+      if (graph.stages[i].made.is_neurons) v_[i].resize(n);
+    }
+    for (size_t i = 0; i < graph.stages.size(); ++i)
+      for (size_t t = 0; t < steps_of(i); ++t) compute(i, t);
     tape_.differentiate(loss_);
   }
 
@@ -82,18 +90,48 @@ class Oracle {
       for (const double value : numbers_of(synapse, "bias", n_biases)) weights.bias.push_back(tape_.variable(value));
   }
 
-  const Array& read(const DrawnEdge& edge) const { return edge.v ? v_[edge.from] : spikes_[edge.from]; }
-  size_t batch() const { return static_cast<size_t>(graph_.batch); }
+  // An edge reads an array [T, B, N], and nothing before the first step.
+  struct Input {
+    const Array& array;
+    size_t batch, width, delay;
 
-  void compute(size_t index) {
+    Number at(size_t t, size_t b, size_t n) const {
+      return t < delay ? Number(0) : array[((t - delay) * batch + b) * width + n];
+    }
+  };
+  Input read(const DrawnEdge& edge) const {
+    return {edge.v ? v_[edge.from] : spikes_[edge.from], batch(), static_cast<size_t>(graph_.at(edge).n_features()),
+            static_cast<size_t>(edge.delay)};
+  }
+  size_t batch() const { return static_cast<size_t>(graph_.batch); }
+  size_t steps_of(size_t index) const { return static_cast<size_t>(graph_.stages[index].made.n_steps); }
+
+  // True if one step of it needs all steps of what it reads.
+  static bool needs_all_steps(const DrawnStage& stage) {
+    return stage.kind == "loss" || stage.kind == "normalization" || (stage.kind == "readout" && stage.word != "steps");
+  }
+  void compute_inputs(const DrawnStage& stage, size_t step) {
+    for (const DrawnEdge& edge : stage.inputs) {
+      const size_t n_steps = steps_of(edge.from), delay = static_cast<size_t>(edge.delay);
+      if (needs_all_steps(stage))
+        for (size_t t = 0; t < n_steps; ++t) compute(edge.from, t);
+      else if (step >= delay)
+        compute(edge.from, n_steps == 1 ? 0 : step - delay);
+    }
+  }
+
+  // Computes a step of a stage, after all that it follows from.
+  void compute(size_t index, size_t step) {
+    if (done_[index][step]) return;
+    done_[index][step] = true;
     const DrawnStage& stage = graph_.stages[index];
+    if (stage.made.is_neurons && step > 0) compute(index, step - 1);
+    compute_inputs(stage, step);
     Array& made = spikes_[index];
     const auto n_steps = static_cast<size_t>(stage.made.n_steps), width = static_cast<size_t>(stage.made.n_features());
-    made.resize(n_steps * batch() * width);
     const auto each = [&](auto body) {
-      for (size_t t = 0; t < n_steps; ++t)
-        for (size_t b = 0; b < batch(); ++b)
-          for (size_t n = 0; n < width; ++n) made[(t * batch() + b) * width + n] = body(t, b, n);
+      for (size_t b = 0; b < batch(); ++b)
+        for (size_t n = 0; n < width; ++n) made[(step * batch() + b) * width + n] = body(step, b, n);
     };
     if (stage.kind == "input")
       each([&](size_t t, size_t b, size_t n) { return Number(data_.at(index)->at((b * n_steps + t) * width + n)); });
@@ -108,11 +146,11 @@ class Oracle {
     else if (stage.kind == "upsample" || stage.kind == "pad")
       compute_resized(stage, each);
     else if (stage.kind == "neurons")
-      compute_neurons(index);
+      compute_neurons(index, step);
     else if (stage.kind == "readout")
       compute_readout(stage, each);
     else if (stage.kind == "loss")
-      compute_loss(index);
+      compute_loss(index, step);
     else if (stage.kind != "optimizer")
       compute_combined(stage, each);
   }
@@ -120,11 +158,11 @@ class Oracle {
   template <class Each>
   void compute_product(const DrawnStage& stage, Each each) {
     const Weights& weights = weights_.at(stage.word.empty() ? stage.name : stage.word);
-    const Array& input = read(stage.inputs[0]);
+    const Input input = read(stage.inputs[0]);
     const auto k = static_cast<size_t>(graph_.at(stage.inputs[0]).n_features());
     each([&](size_t t, size_t b, size_t n) {
       Number sum = weights.bias.empty() ? Number(0) : weights.bias[n];
-      for (size_t i = 0; i < k; ++i) sum = sum + weights.weight[n * k + i] * input[(t * batch() + b) * k + i];
+      for (size_t i = 0; i < k; ++i) sum = sum + weights.weight[n * k + i] * input.at(t, b, i);
       return sum;
     });
   }
@@ -154,33 +192,32 @@ class Oracle {
   template <class Each>
   void compute_convolution(const DrawnStage& stage, Each each) {
     const Weights& weights = weights_.at(stage.word.empty() ? stage.name : stage.word);
-    const Array& input = read(stage.inputs[0]);
+    const Input input = read(stage.inputs[0]);
     const Drawn read = graph_.at(stage.inputs[0]);
-    const auto width = static_cast<size_t>(read.n_features()), channels = static_cast<size_t>(read.channels),
-               outputs = static_cast<size_t>(stage.made.channels), groups = static_cast<size_t>(stage.groups),
-               of_group = channels / groups, taps = static_cast<size_t>(stage.y.kernel * stage.x.kernel);
+    const auto channels = static_cast<size_t>(read.channels), outputs = static_cast<size_t>(stage.made.channels),
+               groups = static_cast<size_t>(stage.groups), of_group = channels / groups,
+               taps = static_cast<size_t>(stage.y.kernel * stage.x.kernel);
     each([&](size_t t, size_t b, size_t n) {
       const size_t o = n % outputs, first = o / (outputs / groups) * of_group;
       Number sum = weights.bias.empty() ? Number(0) : weights.bias[o];
       each_met(stage, static_cast<int64_t>(n / outputs), [&](int64_t tap, size_t place) {
         for (size_t c = 0; c < of_group; ++c)
           sum = sum + weights.weight[(o * taps + static_cast<size_t>(tap)) * of_group + c] *
-                          input[(t * batch() + b) * width + place * channels + first + c];
+                          input.at(t, b, place * channels + first + c);
       });
       return sum;
     });
   }
   template <class Each>
   void compute_pool(const DrawnStage& stage, Each each) {
-    const Array& input = read(stage.inputs[0]);
-    const Drawn read = graph_.at(stage.inputs[0]);
-    const auto width = static_cast<size_t>(read.n_features()), channels = static_cast<size_t>(read.channels);
+    const Input input = read(stage.inputs[0]);
+    const auto channels = static_cast<size_t>(graph_.at(stage.inputs[0]).channels);
     const auto window = static_cast<double>(stage.y.kernel * stage.x.kernel);
     each([&](size_t t, size_t b, size_t n) {
       Number result = 0;
       bool is_first = true;
       each_met(stage, static_cast<int64_t>(n / channels), [&](int64_t, size_t place) {
-        const Number& one = input[(t * batch() + b) * width + place * channels + n % channels];
+        const Number one = input.at(t, b, place * channels + n % channels);
         if (stage.word != "max")
           result = result + one;
         else if (is_first || one.value() > result.value())
@@ -194,7 +231,8 @@ class Oracle {
   // It takes the statistics of the batch, or frozen ones, which are those of the start: a mean of 0, a variance of 1.
   template <class Each>
   void compute_normalization(const DrawnStage& stage, Each each) {
-    const Array& input = read(stage.inputs[0]);
+    const Input read_input = read(stage.inputs[0]);
+    const Array& input = read_input.array;
     const auto channels = static_cast<size_t>(stage.made.channels),
                width = static_cast<size_t>(stage.made.n_features());
     std::vector<Number> means(channels), factors(channels);
@@ -222,9 +260,8 @@ class Oracle {
   }
   template <class Each>
   void compute_resized(const DrawnStage& stage, Each each) {
-    const Array& input = read(stage.inputs[0]);
+    const Input input = read(stage.inputs[0]);
     const Drawn read = graph_.at(stage.inputs[0]);
-    const auto width = static_cast<size_t>(read.n_features());
     each([&](size_t t, size_t b, size_t n) {
       const auto i = static_cast<int64_t>(n);
       const int64_t place = i / read.channels, y = place / stage.made.width, x = place % stage.made.width;
@@ -232,8 +269,7 @@ class Oracle {
       const int64_t iy = larger ? y / stage.y.kernel : y - stage.y.padding,
                     ix = larger ? x / stage.x.kernel : x - stage.x.padding;
       if (iy < 0 || iy >= read.height || ix < 0 || ix >= read.width) return Number(0);
-      return input[(t * batch() + b) * width +
-                   static_cast<size_t>((iy * read.width + ix) * read.channels + i % read.channels)];
+      return input.at(t, b, static_cast<size_t>((iy * read.width + ix) * read.channels + i % read.channels));
     });
   }
 
@@ -241,36 +277,32 @@ class Oracle {
     const double z = 1 / (1 + std::exp(-4 * (h.value() - 1)));
     return Tape::result(h.value() >= 1 ? 1 : 0, h, 4 * z * (1 - z));
   }
-  void compute_neurons(size_t index) {
+  void compute_neurons(size_t index, size_t t) {
     const DrawnStage& stage = graph_.stages[index];
-    const Array& x = read(stage.inputs[0]);
+    const Input x = read(stage.inputs[0]);
     const size_t width = static_cast<size_t>(stage.made.n_features()), row = batch() * width;
     const bool one_step = graph_.at(stage.inputs[0]).n_steps == 1;
-    v_[index].resize(spikes_[index].size());
     for (size_t i = 0; i < row; ++i) {
-      Number v = 0;
-      for (size_t t = 0; t < static_cast<size_t>(graph_.n_steps); ++t) {
-        const Number& in = x[(one_step ? 0 : t * row) + i];
-        const Number h = stage.word == "if" ? v + in : v + (in - v) * Number(0.5);
-        if (stage.word == "li") {
-          v = h;
-        } else {
-          const Number spike = fired(h);
-          spikes_[index][t * row + i] = spike;
-          v = h * (Number(1) - spike);
-        }
-        v_[index][t * row + i] = v;
+      Number v = t == 0 ? Number(0) : v_[index][(t - 1) * row + i];
+      const Number in = x.at(one_step && x.delay == 0 ? 0 : t, i / width, i % width);
+      const Number h = stage.word == "if" ? v + in : v + (in - v) * Number(0.5);
+      if (stage.word == "li") {
+        v = h;
+      } else {
+        const Number spike = fired(h);
+        spikes_[index][t * row + i] = spike;
+        v = h * (Number(1) - spike);
       }
+      v_[index][t * row + i] = v;
     }
   }
 
   template <class Each>
   void compute_readout(const DrawnStage& stage, Each each) {
-    const Array& input = read(stage.inputs[0]);
+    const Input input = read(stage.inputs[0]);
     const auto n_steps = static_cast<size_t>(graph_.at(stage.inputs[0]).n_steps);
-    const size_t width = static_cast<size_t>(stage.made.n_features());
     each([&](size_t t, size_t b, size_t n) {
-      const auto at = [&](size_t step) { return input[(step * batch() + b) * width + n]; };
+      const auto at = [&](size_t step) { return input.at(step, b, n); };
       if (stage.word == "steps") return at(t);
       if (stage.word == "last") return at(n_steps - 1);
       Number result = at(0);
@@ -285,11 +317,7 @@ class Oracle {
 
   template <class Each>
   void compute_combined(const DrawnStage& stage, Each each) {
-    const auto width = static_cast<size_t>(stage.made.n_features());
-    const auto in = [&](size_t i, size_t t, size_t b, size_t n) {
-      const auto own = static_cast<size_t>(graph_.at(stage.inputs[i]).n_features());
-      return read(stage.inputs[i])[(t * batch() + b) * own + n];
-    };
+    const auto in = [&](size_t i, size_t t, size_t b, size_t n) { return read(stage.inputs[i]).at(t, b, n); };
     const auto channels_of = [&](size_t i) { return static_cast<size_t>(graph_.at(stage.inputs[i]).channels); };
     each([&](size_t t, size_t b, size_t n) {
       if (stage.kind == "and") return in(0, t, b, n) * in(1, t, b, n);
@@ -319,12 +347,13 @@ class Oracle {
       for (; c >= channels_of(i); ++i) c -= channels_of(i);
       return in(i, t, b, position * channels_of(i) + c);
     });
-    static_cast<void>(width);
   }
 
-  void compute_loss(size_t index) {
+  // At the first step, of all.
+  void compute_loss(size_t index, size_t step) {
+    if (step > 0) return;
     const DrawnStage& stage = graph_.stages[index];
-    const Array& scores = read(stage.inputs[0]);
+    const Input scores = read(stage.inputs[0]);
     const auto n_steps = static_cast<size_t>(stage.made.n_steps), n = static_cast<size_t>(stage.made.n_features());
     const std::vector<double>& data = *data_.at(index);
     const size_t data_steps = stage.number != 0 ? n_steps : 1;
@@ -332,7 +361,7 @@ class Oracle {
     for (size_t t = 0; t < n_steps; ++t)
       for (size_t b = 0; b < batch(); ++b) {
         const size_t sample = b * data_steps + (stage.number != 0 ? t : 0);
-        const auto at = [&](size_t c) { return scores[(t * batch() + b) * n + c]; };
+        const auto at = [&](size_t c) { return scores.at(t, b, c); };
         if (stage.word == "labels") {
           Number total = 0;
           for (size_t c = 0; c < n; ++c) total = total + exp(at(c));
@@ -355,6 +384,7 @@ class Oracle {
   std::map<std::string, Weights> weights_;
   std::map<size_t, const std::vector<double>*> data_;
   std::vector<Array> spikes_, v_;
+  std::vector<std::vector<bool>> done_;  // of each stage, its steps
   std::map<size_t, double> losses_;
   Number loss_ = 0;
 };
@@ -406,7 +436,13 @@ TEST(RandomGraphs, HaveTheGradientsOfAnOracle) {
     SCOPED_TRACE(testing::Message() << "seed " << seed << "\n" << text_of(graph));
     const std::optional<Built> made = built(context, graph, seed);
     if (!made) continue;
-    for (const DrawnStage& stage : graph.stages) ++n_seen[stage.kind];
+    for (size_t i = 0; i < graph.stages.size(); ++i) {
+      const DrawnStage& stage = graph.stages[i];
+      ++n_seen[stage.kind];
+      for (const DrawnEdge& edge : stage.inputs) {
+        if (edge.delay > 0) ++n_seen[edge.from > i ? "cycle of " + stage.kind : "delay"];
+      }
+    }
     for (const size_t synapse : graph.of_kind("synapse"))
       n_seen["shared"] += graph.stages[synapse].word.empty() ? 0 : 1;
     for (const size_t synapse : graph.of_kind("conv2d"))
@@ -439,7 +475,8 @@ TEST(RandomGraphs, HaveTheGradientsOfAnOracle) {
   }
   EXPECT_GT(n_checked, 300);
   for (const char* const kind : {"sum", "and", "iand", "concatenate", "scale", "group_mean", "flatten", "shared",
-                                 "conv2d", "pool", "shared conv2d", "normalization", "upsample", "pad"})
+                                 "conv2d", "pool", "shared conv2d", "normalization", "upsample", "pad", "delay",
+                                 "cycle of synapse", "cycle of scale", "cycle of conv2d"})
     EXPECT_GE(n_seen[kind], 8) << kind;
 }
 

@@ -16,6 +16,7 @@
 #include <synapses/conv2d/conv2d.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
+#include <synapses/population/population.hpp>
 
 namespace synfire_test {
 namespace {
@@ -425,6 +426,76 @@ TEST_F(OneToOneParts, OfEveryScope) {
   // More rows than one launch takes.
   check(3, 130, 40, 5, SYNFIRE_SCOPE_CHANNEL, SYNFIRE_INPUT_VALUES, 0, 1000);
   check(3, 130, 40, 5, SYNFIRE_SCOPE_LAYER, SYNFIRE_INPUT_VALUES, 0, 1001);
+}
+
+// ---- Population codes -----------------------------------------------------------------------------------------------
+
+class PopulationParts : public RowParts {
+ protected:
+  void check(int64_t n_steps, int64_t batch, int64_t n_inputs, int64_t n_cells, float special, uint64_t seed) {
+    SCOPED_TRACE(testing::Message() << "B " << batch << " K " << n_inputs << " P " << n_cells << " special "
+                                    << special);
+    Random random(seed);
+    const int64_t n = n_inputs * n_cells;
+    synfire_population_desc desc = SYNFIRE_POPULATION_DESC_INIT;
+    desc.channels = n_inputs;
+    desc.n_cells = n_cells;
+    synfire_synapse handle = nullptr;
+    ASSERT_OK(synfire_synapse_create_population(context_, &desc, &handle));
+    const Synapse owner(handle);
+    synfire::core::Synapse& synapse = *synfire::capi::held(handle);
+    synapse.prepare_gradients();
+    const Buffer gradient =
+                     make_buffer_of(context_, numbers(static_cast<size_t>(n_steps * batch * n), random, special)),
+                 input = make_buffer_of(context_,
+                                        random.values<float>(static_cast<size_t>(n_steps * batch * n_inputs), -3, 3));
+    const View all_gradients = view_of(gradient).shaped({n_steps, batch, n}),
+               all_inputs = view_of(input).shaped({n_steps, batch, n_inputs});
+    const auto operation = [&](const Part& part) {
+      synfire::core::SynapsePass pass = {{&synapse}, n_steps, part.count};
+      pass.input = rows_of(all_inputs, part, n_inputs, 4);
+      pass.input.pitch = batch * n_inputs;
+      View gradients = rows_of(all_gradients, part, n, 4);
+      gradients.pitch = batch * n;
+      return *synapse.kind().gradients(pass, gradients, false).front().as<inside::PopulationGradient>();
+    };
+    const auto read = [&](const char* name) {
+      std::vector<float> values(static_cast<size_t>(n));
+      EXPECT_OK(synfire_synapse_read(handle, name, values.data(), values.size() * sizeof(float)));
+      return values;
+    };
+    const inside::PopulationGradient whole = operation({0, batch});
+    run(whole);
+    const auto of_mu = read("mu_gradient"), of_sigma = read("sigma_gradient");
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      const std::vector<Part> parts = random_parts(batch, random);
+      std::vector<Array<float>> contributions;
+      for (const Part& part : parts)
+        contributions.emplace_back(context_, SYNFIRE_DTYPE_F32, static_cast<size_t>(2 * part.count * n));
+      run_in_parts(parts.size(), whole.largest.bytes / 4, whole.totals.bytes / 8,
+                   [&](size_t p, SumEntry entry, const View& maxima, const View& sums) {
+                     inside::PopulationGradient op = operation(parts[p]);
+                     op.entry = entry;
+                     op.largest = maxima;
+                     op.totals = sums;
+                     op.arrived = {};
+                     op.contributions = {};
+                     if (entry != SumEntry::finish) op.contributions = contributions[p].view();
+                     return Operation(op);
+                   });
+      EXPECT_TRUE(same_bits(read("mu_gradient"), of_mu)) << parts.size() << " parts";
+      EXPECT_TRUE(same_bits(read("sigma_gradient"), of_sigma)) << parts.size() << " parts";
+    }
+  }
+};
+
+TEST_F(PopulationParts, OfEverySize) {
+  uint64_t seed = 0;
+  for (const int64_t n_cells : {1, 3, 10, 33}) {
+    ++seed;
+    check(3, 9, 7, n_cells, specials[seed % 6], seed);
+  }
+  check(3, 130, 40, 5, 0, 1000);
 }
 
 // ---- Parameters of neurons ------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 
 #include <synapses/conv2d/conv2d_kernels.hpp>
 #include <synapses/conv2d/conv2d_results.hpp>
+#include <synapses/dense/dense_kernels.hpp>
 #include <synapses/dense/fragments.hpp>
 
 #include <algorithm>
@@ -133,6 +134,64 @@ const void* conv2d_packed_patches_kernel() {
   });
 }
 
+namespace {
+
+// The count that term k of place m meets.
+uint8_t count_of(const Conv2dCountPatchLaunch& launch, int64_t m, int64_t k) {
+  const Conv2dShape& shape = launch.shape;
+  if (m >= launch.rows.count() * shape.places() || k >= shape.n_terms()) return 0;
+  const RowIndex image = row_index(m / shape.places(), launch.rows.batch);
+  const int64_t i = operations::input_of_term(shape, m % shape.places(), 0, k);
+  if (image.b >= launch.rows.active() || i < 0) return 0;
+  return static_cast<uint8_t>(operations::bounded(launch.counts.row(image)[i], launch.bound));
+}
+
+}  // namespace
+
+const void* conv2d_count_patches_kernel() {
+  return twin<Conv2dCountPatchLaunch>({0}, [](const Conv2dCountPatchLaunch& launch) {
+    for (int64_t m = 0; m < launch.rows.count() * launch.shape.places(); ++m)
+      for (int64_t k = 0; k < launch.n_words * 32; ++k)
+        launch.patches[operations::left_at(k, m, 0, 1, launch.row_groups)] = count_of(launch, m, k);
+  });
+}
+const void* conv2d_packed_count_patches_kernel() {
+  return twin<Conv2dCountPatchLaunch>({1}, [](const Conv2dCountPatchLaunch& launch) {
+    for (int64_t m = 0; m < launch.n_words * 32; ++m)
+      for (int64_t k = 0; k < launch.row_groups * 16; ++k)
+        launch.patches[operations::left_at(m, k, 0, 1, launch.row_groups)] = count_of(launch, m, k);
+  });
+}
+
+const void* count_product_kernel(CountProduct, int) {
+  return twin<CountProductLaunch>({}, [](const CountProductLaunch& launch) {
+    for (int64_t m = 0; m < launch.rows.count(); ++m) {
+      const RowIndex at = row_index(m, launch.rows.batch);
+      for (int64_t n = 0; n < launch.n_outputs; ++n) {
+        int64_t sum = launch.bias[n];
+        for (int64_t k = 0; k < launch.n_inputs; ++k) {
+          const int32_t weight = operations::right_value(launch.planes, k, n, 3, launch.plane_words);
+          const int zeros = 8 * launch.zero_planes;  // of the planes that are left out
+          sum += int64_t{launch.left[operations::left_at(k, m, 0, 1, launch.row_groups)]} *
+                 static_cast<int32_t>(static_cast<uint32_t>(weight) >> zeros << zeros);
+        }
+        launch.output.row(at)[n] = at.b < launch.rows.active() ? from_grid(sum, power_of_two(launch.grid[n])) : 0.0f;
+      }
+    }
+  });
+}
+const void* count_weights_kernel(bool, int n_planes) {
+  return twin<WeightProductLaunch>({n_planes}, [n_planes](const WeightProductLaunch& launch) {
+    const auto* const patches = reinterpret_cast<const uint8_t*>(launch.packed);
+    for (int64_t n = 0; n < launch.n_outputs; ++n)
+      for (int64_t m = 0; m < launch.n_words * 32; ++m) {
+        const int64_t gradient = operations::right_value(launch.planes, m, n, n_planes, launch.n_words);
+        for (int64_t k = 0; k < launch.n_inputs; ++k)
+          launch.total[n * launch.pitch + k] += gradient * patches[operations::left_at(m, k, 0, 1, launch.pitch / 16)];
+      }
+  });
+}
+
 const void* conv2d_largest_kernel() {
   return twin<Conv2dLargestLaunch>({}, [](const Conv2dLargestLaunch& launch) {
     for_each_image(launch.rows, [&](RowIndex image, int64_t, bool is_active) {
@@ -231,22 +290,25 @@ const void* conv2d_ordered_gradient_kernel() {
   });
 }
 
-const void* conv2d_image_grid_kernel() {
+const void* conv2d_image_maxima_kernel(int) {
+  return twin<Conv2dImageGridLaunch>({}, [](const Conv2dImageGridLaunch& launch) {
+    for_each_image(launch.rows, [&](RowIndex image, int64_t m, bool is_active) {
+      if (!is_active) return;
+      const float* const gradients = launch.gradients.row(image);
+      for (int64_t i = 0; i < launch.gradients.length; ++i)
+        launch.largest[m] =
+            std::max(launch.largest[m], operations::largest_key(gradients[i], launch.grid[i % launch.n_channels]));
+    });
+  });
+}
+const void* conv2d_image_integers_kernel(int) {
   return twin<Conv2dImageGridLaunch>({}, [](const Conv2dImageGridLaunch& launch) {
     const int64_t n = launch.gradients.length;
     for_each_image(launch.rows, [&](RowIndex image, int64_t m, bool is_active) {
       if (!is_active) return;
       const float* const gradients = launch.gradients.row(image);
-      int64_t largest = magnitude_of(0.0f, 0);
-      bool finite = true;
-      for (int64_t i = 0; i < n; ++i) {
-        finite = finite && is_finite_magnitude(magnitude_bits(gradients[i]));
-        if (finite)
-          largest = std::max<int64_t>(largest, magnitude_of(gradients[i], launch.grid[i % launch.n_channels]));
-      }
-      const int32_t grid = launch.row_grid[m] =
-          finite ? grid_of_magnitude(largest, launch.bits) : operations::conv2d_not_finite;
-      for (int64_t i = 0; finite && i < n; ++i)
+      const int32_t grid = launch.row_grid[m] = operations::grid_of_key(launch.largest[m], launch.bits);
+      for (int64_t i = 0; grid != operations::conv2d_not_finite && i < n; ++i)
         launch.on_grid[m * n + i] = on_grid(gradients[i], grid - launch.grid[i % launch.n_channels]);
     });
   });
@@ -323,6 +385,16 @@ const void* conv2d_ordered_input_gradient_kernel() {
              factor_of(launch.kept.scale);
     });
   });
+}
+
+const void* depthwise_product_kernel(Conv2dInput input) {
+  return conv2d_product_kernel<float>(input);
+}
+const void* depthwise_weight_sums_kernel(Conv2dInput input) {
+  return conv2d_weight_sums_kernel(input);
+}
+const void* depthwise_input_gradient_kernel() {
+  return conv2d_input_gradient_kernel(false);
 }
 
 }  // namespace synfire::cuda

@@ -189,27 +189,38 @@ const void* prepare_planes_kernel() {
 
 // ---- exact products with spikes -------------------------------------------------------------------------------------
 
-const void* spike_product_kernel(SpikeProduct product, bool kept) {
-  return twin<SpikeProductLaunch>({static_cast<int64_t>(product), kept}, [=](const SpikeProductLaunch& launch) {
-    for (int64_t m = 0; m < launch.rows.count(); ++m) {
-      const RowIndex at = row_index(m, launch.rows.batch);
-      for (int64_t n = 0; n < launch.n_outputs; ++n) {
-        float& output = launch.output.row(at)[n];
-        output = 0;
-        if (at.b >= launch.rows.active()) continue;
-        int64_t sum = 0;
-        for (int64_t k = 0; k < launch.n_inputs; ++k) {
-          if (!is_set(launch.bits.row(at), k) || !is_kept(launch.kept, at.b, k)) continue;
-          sum += product == SpikeProduct::gather ? launch.table[k * launch.table_pitch + n]
-                                                 : right_value(launch.planes, k, n, 3, launch.plane_words);
+namespace {
+
+// The part of a weight that kernels multiply which leave out the lowest planes.
+int32_t without_planes(int32_t value, int zero_planes) {
+  return static_cast<int32_t>(static_cast<uint32_t>(value) >> (8 * zero_planes) << (8 * zero_planes));
+}
+
+}  // namespace
+
+const void* spike_product_kernel(SpikeProduct product, bool kept, int zero_planes) {
+  return twin<SpikeProductLaunch>(
+      {static_cast<int64_t>(product), kept, zero_planes}, [=](const SpikeProductLaunch& launch) {
+        for (int64_t m = 0; m < launch.rows.count(); ++m) {
+          const RowIndex at = row_index(m, launch.rows.batch);
+          for (int64_t n = 0; n < launch.n_outputs; ++n) {
+            float& output = launch.output.row(at)[n];
+            output = 0;
+            if (at.b >= launch.rows.active()) continue;
+            int64_t sum = 0;
+            for (int64_t k = 0; k < launch.n_inputs; ++k) {
+              if (!is_set(launch.bits.row(at), k) || !is_kept(launch.kept, at.b, k)) continue;
+              sum += product == SpikeProduct::gather
+                         ? launch.table[k * launch.table_pitch + n]
+                         : without_planes(right_value(launch.planes, k, n, 3, launch.plane_words), zero_planes);
+            }
+            const float scale = model::power_of_two(launch.grid[n]);
+            output = kept ? model::from_grid_of_kept(static_cast<float>(sum), scale, *launch.kept.scale,
+                                                     launch.own_bias ? launch.own_bias[n] : 0.0f)
+                          : model::from_grid(sum + launch.bias[n], scale);
+          }
         }
-        const float scale = model::power_of_two(launch.grid[n]);
-        output = kept ? model::from_grid_of_kept(static_cast<float>(sum), scale, *launch.kept.scale,
-                                                 launch.own_bias ? launch.own_bias[n] : 0.0f)
-                      : model::from_grid(sum + launch.bias[n], scale);
-      }
-    }
-  });
+      });
 }
 
 // ---- exact gradients of weights -------------------------------------------------------------------------------------
@@ -338,18 +349,18 @@ const void* weight_product_kernel(BytesProduct product, int n_planes) {
 const void* finish_weights_kernel() {
   return twin<FinishWeightsLaunch>({}, [](const FinishWeightsLaunch& launch) {
     for (int64_t n = 0; n < launch.n_outputs; ++n) {
-      const auto gradient = [&](int64_t total, double factor) {
+      const auto gradient = [&](int64_t total, double of_kept, double factor) {
         return counts(launch.largest[n])
-                   ? model::from_wide_grid(total, gradient_grid(launch.largest[n], launch.wide), factor)
+                   ? model::from_wide_grid(total, gradient_grid(launch.largest[n], launch.wide), of_kept, factor)
                    : nan;
       };
       for (int64_t k = 0; k < launch.n_inputs; ++k)
         write(launch.weight_gradient[n * launch.n_inputs + k],
               is_connected(launch.mask, n, k, launch.n_inputs)
-                  ? gradient(launch.total[n * launch.pitch + k], factor_of(launch.scale))
+                  ? gradient(launch.total[n * launch.pitch + k], factor_of(launch.scale), launch.factor)
                   : 0.0f,
               launch.add);
-      if (launch.bias_gradient) write(launch.bias_gradient[n], gradient(launch.bias_total[n], 1), launch.add);
+      if (launch.bias_gradient) write(launch.bias_gradient[n], gradient(launch.bias_total[n], 1, 1), launch.add);
     }
   });
 }
@@ -412,12 +423,13 @@ const void* input_planes_kernel() {
   });
 }
 
-const void* input_product_kernel(BytesProduct product) {
+const void* input_product_kernel(BytesProduct product, int) {
   return twin<InputProductLaunch>({static_cast<int64_t>(product)}, [](const InputProductLaunch& launch) {
     std::vector<int64_t> weights(static_cast<size_t>(launch.n_outputs * launch.n_inputs));
     for (int64_t n = 0; n < launch.n_outputs; ++n)
       for (int64_t k = 0; k < launch.n_inputs; ++k)
-        weights[static_cast<size_t>(n * launch.n_inputs + k)] = right_value(launch.right, n, k, 3, launch.n_words);
+        weights[static_cast<size_t>(n * launch.n_inputs + k)] =
+            without_planes(right_value(launch.right, n, k, 3, launch.n_words), launch.zero_planes);
     std::vector<int64_t> sums(static_cast<size_t>(launch.n_inputs));
     for (int64_t m = 0; m < launch.rows.count(); ++m) {
       const RowIndex at = row_index(m, launch.rows.batch);
@@ -453,7 +465,7 @@ const void* held_input_kernel() {
     const InputPlanesLaunch of_planes = {product.rows,  launch.gradients, launch.grid,       row_grid.data(),
                                          planes.data(), product.n_words,  product.row_groups};
     static_cast<const Twin*>(input_planes_kernel())->run(&of_planes);
-    static_cast<const Twin*>(input_product_kernel(BytesProduct::warps))->run(&product);
+    static_cast<const Twin*>(input_product_kernel(BytesProduct::warps, 0))->run(&product);
   });
 }
 

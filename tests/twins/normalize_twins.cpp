@@ -1,4 +1,4 @@
-// One element after the other, on one slot; what is made of a channel's sums is the same code as in the kernels
+// One element after the other; what is made of a channel's sums is the same code as in the kernels
 // (operations/normalize/normalize_arithmetic.hpp).
 #include "twin.hpp"
 
@@ -26,7 +26,6 @@ void for_each_element(const ChannelShape& shape, const operations::Counting& cou
 }
 
 void find_maxima(const IntegerSums& sums) {
-  for (uint32_t* const largest : sums.largest) std::fill_n(largest, sums.n_slots * sums.shape.channels, 0u);
   for_each_element(sums.shape, sums.counting, [&](int64_t t, int64_t b, int64_t i, int64_t channel, bool counts) {
     if (!counts) return;
     const auto take = [&](const operations::Images& images, uint32_t& largest) {
@@ -38,17 +37,16 @@ void find_maxima(const IntegerSums& sums) {
 }
 
 void add_integers(const IntegerSums& sums) {
-  for (int64_t* const to : {sums.totals, sums.high, sums.low}) std::fill_n(to, sums.n_slots * sums.shape.channels, 0);
   for_each_element(sums.shape, sums.counting, [&](int64_t t, int64_t b, int64_t i, int64_t channel, bool counts) {
     if (!counts) return;
     const auto read = [&](const operations::Images& images, int32_t grid) -> int64_t {
       return model::on_grid(images.image<const float>(t, b)[i], grid);
     };
-    const int64_t first = read(sums.first, sums.first_grid(sums.largest_of(0, channel)));
+    const int64_t first = read(sums.first, sums.first_grid(sums.largest[0][channel]));
     sums.totals[channel] += first;
     if (!sums.second.data) return;
     const int64_t product =
-        first * read(sums.second, sums.second_grid(sums.largest_of(sums.squares ? 0 : 1, channel), channel));
+        first * read(sums.second, sums.second_grid(sums.largest[sums.squares ? 0 : 1][channel], channel));
     sums.high[channel] += operations::high_of_product(product);
     sums.low[channel] += operations::low_of_product(product);
   });
@@ -56,10 +54,10 @@ void add_integers(const IntegerSums& sums) {
 
 }  // namespace
 
-const void* channel_maxima_kernel() {
+const void* channel_maxima_kernel(int) {
   return twin<LinesLaunch<IntegerSums>>({0}, [](const auto& launch) { find_maxima(launch.work); });
 }
-const void* channel_sums_kernel() {
+const void* channel_sums_kernel(int) {
   return twin<LinesLaunch<IntegerSums>>({1}, [](const auto& launch) { add_integers(launch.work); });
 }
 const void* ordered_sums_kernel() {
@@ -82,33 +80,37 @@ const void* finish_gradients_kernel() {
 }
 
 template <class R>
-const void* normalize_kernel() {
+const void* normalize_kernel(int) {
   return twin<LinesLaunch<NormalizeWork<R>>>({5, sizeof(R)}, [](const auto& launch) {
     const NormalizeWork<R>& work = launch.work;
-    for_each_element(work.sums.shape, work.sums.counting,
-                     [&](int64_t t, int64_t b, int64_t i, int64_t channel, bool counts) {
-                       operations::write_normalized(work, t, b, i, counts, work.factor[channel], work.addend[channel]);
-                     });
+    for_each_element(
+        work.sums.shape, work.sums.counting, [&](int64_t t, int64_t b, int64_t i, int64_t channel, bool counts) {
+          work.destination.template image<R>(t, b)[i] = operations::normalized(
+              counts, work.sums.first.template image<const R>(t, b)[i], work.factor[channel], work.addend[channel]);
+        });
   });
 }
 template <class R>
-const void* normalize_backward_kernel() {
+const void* normalize_backward_kernel(int) {
   return twin<LinesLaunch<NormalizeGradientWork<R>>>({6, sizeof(R)}, [](const auto& launch) {
     const NormalizeGradientWork<R>& work = launch.work;
-    for_each_element(work.sums.shape, work.sums.counting,
-                     [&](int64_t t, int64_t b, int64_t i, int64_t channel, bool counts) {
-                       operations::write_source_gradient(work, t, b, i, counts, work.factor[channel],
-                                                         work.of_source[channel], work.constant[channel]);
-                     });
+    for_each_element(
+        work.sums.shape, work.sums.counting, [&](int64_t t, int64_t b, int64_t i, int64_t channel, bool counts) {
+          R& to = work.grad_source.template image<R>(t, b)[i];
+          if (work.accumulate && !counts) return;
+          to = operations::source_gradient(work, counts, work.sums.first.template image<const R>(t, b)[i],
+                                           work.evaluation ? R(0) : work.sums.second.template image<const R>(t, b)[i],
+                                           to, work.factor[channel], work.of_source[channel], work.constant[channel]);
+        });
   });
 }
 template const void* finish_channels_kernel<float>();
 template const void* finish_channels_kernel<double>();
 template const void* finish_gradients_kernel<float>();
 template const void* finish_gradients_kernel<double>();
-template const void* normalize_kernel<float>();
-template const void* normalize_kernel<double>();
-template const void* normalize_backward_kernel<float>();
-template const void* normalize_backward_kernel<double>();
+template const void* normalize_kernel<float>(int);
+template const void* normalize_kernel<double>(int);
+template const void* normalize_backward_kernel<float>(int);
+template const void* normalize_backward_kernel<double>(int);
 
 }  // namespace synfire::cuda

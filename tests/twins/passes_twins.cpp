@@ -1,6 +1,7 @@
 // Passes are the host backend's kernels.
 #include "twin.hpp"
 
+#include <neurons/parameters.hpp>
 #include <neurons/passes/cuda/passes_kernels.hpp>
 #include <neurons/passes/host/passes_host_kernels.hpp>
 
@@ -54,36 +55,55 @@ const host::NeuronKernels& passes() {
   return SYNFIRE_SELECT_LEVEL(neuron_kernels);
 }
 
+template <class R>
+void run_forward(int32_t model, const ForwardLaunch<R>& launch) {
+  TileRows memory = TileRows::of_forward();
+  R* const rows = memory.as<R>();
+  for_each_tile(launch.arguments, host::forward_tile,
+                [&](const host::Tile& tile) { passes().forward(model, launch.arguments, tile, rows); });
+}
+
+template <class R>
+void run_backward(int32_t model, const BackwardLaunch<R>& launch) {
+  const core::ModelRow* const row = core::find_listed_model(model);
+  const host::SurrogateRow<R> surrogate_row = passes().surrogate_row<R>(
+      launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr, row && row->adapts_threshold);
+  TileRows memory = TileRows::of_backward();
+  R* const rows = memory.as<R>();
+  for_each_tile(launch.arguments, host::backward_tile<R>,
+                [&](const host::Tile& tile) { passes().backward(model, surrogate_row, launch.arguments, tile, rows); });
+}
+
 }  // namespace
 
 template <class E>
 const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs) {
   using Launch = ForwardLaunch<Arithmetic<E>>;
   return twin<Launch>({model, ownership.width, static_cast<int64_t>(ownership.kind), static_cast<int64_t>(outputs)},
-                      [model](const Launch& launch) {
-                        TileRows memory = TileRows::of_forward();
-                        auto* const rows = memory.as<Arithmetic<E>>();
-                        for_each_tile(launch.arguments, host::forward_tile, [&](const host::Tile& tile) {
-                          passes().forward(model, launch.arguments, tile, rows);
-                        });
-                      });
+                      [model](const Launch& launch) { run_forward(model, launch); });
+}
+
+// Keys of the kernels of layers with rules that few have.
+constexpr int64_t ruled = -1;
+
+template <class E>
+const void* ruled_forward_kernel(int32_t model) {
+  using Launch = ForwardLaunch<Arithmetic<E>>;
+  return twin<Launch>({model, ruled}, [model](const Launch& launch) { run_forward(model, launch); });
+}
+
+template <class E>
+const void* ruled_backward_kernel(int32_t model) {
+  using Launch = BackwardLaunch<Arithmetic<E>>;
+  return twin<Launch>({model, ruled}, [model](const Launch& launch) { run_backward(model, launch); });
 }
 
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs) {
-  using R = Arithmetic<E>;
-  using Launch = BackwardLaunch<R>;
+  using Launch = BackwardLaunch<Arithmetic<E>>;
   return twin<Launch>(
       {model, surrogate, ownership.width, static_cast<int64_t>(ownership.kind), static_cast<int64_t>(inputs)},
-      [model](const Launch& launch) {
-        const host::SurrogateRow<R> surrogate_row =
-            passes().surrogate_row<R>(launch.arguments.surrogate, launch.arguments.parameters->per_neuron != nullptr);
-        TileRows memory = TileRows::of_backward();
-        R* const rows = memory.template as<R>();
-        for_each_tile(launch.arguments, host::backward_tile<R>, [&](const host::Tile& tile) {
-          passes().backward(model, surrogate_row, launch.arguments, tile, rows);
-        });
-      });
+      [model](const Launch& launch) { run_backward(model, launch); });
 }
 
 template const void* forward_kernel<float>(int32_t, Ownership, ForwardOutputs);
@@ -91,6 +111,10 @@ template const void* forward_kernel<double>(int32_t, Ownership, ForwardOutputs);
 template const void* forward_kernel<F16>(int32_t, Ownership, ForwardOutputs);
 template const void* forward_kernel<Bf16>(int32_t, Ownership, ForwardOutputs);
 template const void* forward_kernel<AnyStorage>(int32_t, Ownership, ForwardOutputs);
+template const void* ruled_forward_kernel<double>(int32_t);
+template const void* ruled_forward_kernel<AnyStorage>(int32_t);
+template const void* ruled_backward_kernel<double>(int32_t);
+template const void* ruled_backward_kernel<AnyStorage>(int32_t);
 template const void* backward_kernel<float>(int32_t, int32_t, Ownership, BackwardInputs);
 template const void* backward_kernel<double>(int32_t, int32_t, Ownership, BackwardInputs);
 template const void* backward_kernel<F16>(int32_t, int32_t, Ownership, BackwardInputs);

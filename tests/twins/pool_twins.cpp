@@ -46,6 +46,9 @@ const void* pool_backward_kernel() {
                      [&](int64_t t, int64_t b, int64_t i) { write_pool_gradient(launch, t, b, i); });
   });
 }
+const void* pool_backward_of_four_kernel(bool) {
+  return pool_backward_kernel<float>();
+}
 template const void* pool_backward_kernel<float>();
 template const void* pool_backward_kernel<double>();
 

@@ -15,7 +15,7 @@ const void* stack_kernel() {
     };
     for (int i = 0; i < launch.n_links; ++i) {
       const StackLinkLaunch& link = launch.links[i];
-      run(spike_product_kernel(SpikeProduct::small, false), link.product);
+      run(spike_product_kernel(SpikeProduct::small, false, 0), link.product);
       run(forward_kernel<float>(link.model, {1}, ForwardOutputs::any), ForwardLaunch<float>{link.pass, {}});
     }
   });

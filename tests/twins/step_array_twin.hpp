@@ -8,8 +8,8 @@ namespace synfire::operations {
 
 template <OptimizerRule rule, class R>
 void step_array(const OptimizerState& state, const OptimizerRates& rates, const MemberArray& array, int64_t count) {
-  if (!array.gradient) return;
-  const auto constants = constants_of<R>(state, rates, array.factors);
+  if (!array.is_stepped()) return;
+  const auto constants = constants_of<R>(state, rates, *array.factors);
   R none = 0;
   for (int64_t i = 0; i < count; ++i) {
     R& weight = static_cast<R*>(array.values)[i];

@@ -123,15 +123,21 @@ struct Model {
   float x_low, x_high;  ///< X is uniform in [x_low, x_high]; chosen so that 10 to 50 % of all neuron-steps spike
 };
 
-// The default comes first, then the library's other models in order, except LI, which has no spikes to measure. IF has
-// no leak, so it needs less input.
+// The default comes first, then the library's other models in order, except those that have no spikes to measure. IF
+// has no leak, so it needs less input; a current is slow, so it needs more.
+inline constexpr std::size_t n_firing_models = [] {
+  std::size_t count = 0;
+  for (const synfire_tools::NamedId& entry : synfire_tools::models) count += synfire_tools::is_silent(entry.id) ? 0 : 1;
+  return count;
+}();
 inline constexpr auto models = [] {
-  std::array<Model, synfire_tools::models.size() - 1> rows{};
+  std::array<Model, n_firing_models> rows{};
   std::size_t next = 1;
   for (const synfire_tools::NamedId& entry : synfire_tools::models) {
-    if (entry.id == SYNFIRE_MODEL_LI) continue;
+    if (synfire_tools::is_silent(entry.id)) continue;
     Model& row = entry.id == SYNFIRE_MODEL_LIF ? rows[0] : rows[next++];
-    row = {entry.name, entry.id, -0.3F, entry.id == SYNFIRE_MODEL_IF ? 0.9F : 2.2F};
+    const bool is_slow = entry.id == SYNFIRE_MODEL_CUBA_LIF || entry.id == SYNFIRE_MODEL_CUBA_LIF_EXACT;
+    row = {entry.name, entry.id, -0.3F, entry.id == SYNFIRE_MODEL_IF ? 0.9F : is_slow ? 4.5F : 2.2F};
   }
   return rows;
 }();

@@ -27,7 +27,7 @@ void describe(synfire_network network, int side, int divisor) {
   Describe(network, {side, divisor});
 }
 
-// 12C5-MP2-64C5-MP2-10 with LIF behind each pool, as in tutorials of snnTorch.
+// 12C5-MP2-64C5-MP2-10 with LIF after each pool, as in tutorials of snnTorch.
 void mnist_conv(synfire_network network, int side, int divisor) {
   constexpr const char* lif = "model=lif tau=2 surrogate=atan detach_reset=1";
   stage(network, "input", "image", "", "kind=spikes height=%d width=%d channels=1", side, side);
@@ -71,6 +71,7 @@ Owned<synfire_network> for_inference(const Machine& machine, synfire_network net
   check(synfire_network_save_to_memory(network, file.data(), &bytes), "synfire_network_save_to_memory");
   synfire_network_file_desc desc = SYNFIRE_NETWORK_FILE_DESC_INIT;
   desc.inference = 1;
+  desc.n_slots = SYNFIRE_SLOTS_SHARED;  // replays are launched without waiting
   desc.n_steps = static_cast<std::int64_t>(steps);
   desc.batch = static_cast<std::int64_t>(batch);
   synfire_network made = nullptr;
@@ -140,6 +141,7 @@ PublishedNetwork::PublishedNetwork(const Machine& machine, const std::string& fi
                                    bool training) {
   synfire_network_file_desc desc = SYNFIRE_NETWORK_FILE_DESC_INIT;
   desc.inference = training ? 0 : 1;
+  desc.n_slots = SYNFIRE_SLOTS_SHARED;
   desc.n_steps = static_cast<std::int64_t>(choice.steps);
   desc.batch = static_cast<std::int64_t>(choice.batch);
   synfire_network network = nullptr;

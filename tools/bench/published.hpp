@@ -24,7 +24,7 @@ struct Published {
 };
 std::span<const Published> published_networks();
 
-/// Whether --network names a file that synfire_network_save() has written.
+/// Returns true if --network names a file that synfire_network_save() has written.
 bool is_network_file(std::string_view name);
 
 /// A network with random inputs and the graph of one mode: inference, or a step of training.
@@ -37,7 +37,7 @@ class PublishedNetwork {
   std::uint64_t batch() const { return batch_; }
   const std::string& input() const { return input_; }  ///< "48x48x2"
   synfire_graph graph() const { return graph_.get(); }
-  /// What synfire_graph_write_dot() calls the graph's operations.
+  /// The graph's operations, as synfire_graph_write_dot() names them.
   std::vector<std::string> operations() const;
   void enable(std::size_t operation, bool enabled) const;
   /// Enables this operation of a graph whose operations are all disabled, and those without which it cannot run: those

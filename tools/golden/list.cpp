@@ -39,7 +39,7 @@ template <typename M>
 std::vector<model::ParameterSpec> parameters_of() {
   std::vector<model::ParameterSpec> all;
   if constexpr (M::n_parameters > 0) all.assign(M::parameters, M::parameters + M::n_parameters);
-  if (model::never_fires<M>) return all;
+  if (model::is_silent<M>) return all;
   all.push_back(model::v_threshold_parameter);
   all.push_back(model::v_reset_parameter);
   all.back().default_value = M::default_v_reset;

@@ -26,6 +26,15 @@ constexpr std::array<NamedId, sizeof...(Entries)> names_of(synfire::model::List<
   return {NamedId{Entries::type::name, Entries::id}...};
 }
 
+// True for a model that never fires.
+template <typename... Entries>
+constexpr bool is_silent(synfire::model::List<Entries...>, std::int32_t model) {
+  return ((Entries::id == model && synfire::model::is_silent<typename Entries::type>) || ...);
+}
+constexpr bool is_silent(std::int32_t model) {
+  return is_silent(synfire::model::Models{}, model);
+}
+
 inline constexpr auto models = names_of(synfire::model::Models{});
 inline constexpr auto surrogates = names_of(synfire::model::Surrogates{});
 

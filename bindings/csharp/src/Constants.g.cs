@@ -120,6 +120,52 @@ namespace Synfire
         DeviceFailed = 5
     }
 
+    /// <summary>The constants <c>SYNFIRE_TAG_*</c> of the C library.</summary>
+    public enum Tag
+    {
+        /// <summary>The library itself, outside of any context, such as what waits to be freed.</summary>
+        Library = 0,
+
+        /// <summary>A context: its threads' work lists, and what all objects on it share.</summary>
+        Context = 1,
+
+        /// <summary>A buffer.</summary>
+        Buffer = 2,
+
+        /// <summary>A layer: state, parameters, and the tape and sums of passes that run now.</summary>
+        Layer = 3,
+
+        /// <summary>A graph: operations, slots, arena, tapes, and values that change.</summary>
+        Graph = 4,
+
+        /// <summary>A synapse: weights, what is derived from them, and gradients.</summary>
+        Synapse = 5,
+
+        /// <summary>An optimiser.</summary>
+        Optimizer = 6,
+
+        /// <summary>A network, without the objects that it consists of.</summary>
+        Network = 7,
+
+        /// <summary>A loaded model or surrogate, with its compiled code.</summary>
+        Model = 8
+    }
+
+    /// <summary>The constants <c>SYNFIRE_LOG_*</c> of the C library.</summary>
+    public enum Log
+    {
+        /// <summary>
+        /// Something works, but not as the program may expect: no GPU was found, or the system refused a thread.
+        /// </summary>
+        Warning = 1,
+
+        /// <summary>
+        /// Something was chosen: processor, instructions and threads of a context, slots and memory of a graph,
+        /// size of a network, where the code of a loaded model came from.
+        /// </summary>
+        Choice = 2
+    }
+
     /// <summary>The constants <c>SYNFIRE_MEMORY_*</c> of the C library.</summary>
     public enum MemoryKind
     {
@@ -239,7 +285,63 @@ namespace Synfire
         /// reset; passes refuse <c>spikes</c> and <c>grad_spike_seq</c>, and a backward reads X again only for
         /// gradients of parameters.
         /// </summary>
-        Li = 7
+        Li = 7,
+
+        /// <summary>
+        /// LIF, solved exactly for an X that is constant during the step, with a gain: H[t] = e^{-1/\tau} V[t-1]
+        /// + (1 - e^{-1/\tau})(V_{rest} + g X[t]); with undecayed input the last term is g X[t]. Parameters
+        /// <c>tau</c>, <c>v_rest</c>, <c>gain</c>, <c>v_threshold</c>, <c>v_reset</c>. Since ABI 0.3, as the
+        /// models below.
+        /// </summary>
+        LifExact = 8,
+
+        /// <summary>
+        /// SYNFIRE_MODEL_LIF_EXACT without spikes, as SYNFIRE_MODEL_LI. Parameters <c>tau</c>, <c>v_rest</c>,
+        /// <c>gain</c>.
+        /// </summary>
+        LiExact = 9,
+
+        /// <summary>
+        /// Current-based LIF: X drives a current I, the second variable (<c>"current"</c>, also <c>"w"</c>), and
+        /// I drives V: I[t] = I[t-1] + (g_{in} X[t] - I[t-1])/\tau_{syn}, H[t] = V[t-1] + (g \tilde{I} - (V[t-1]
+        /// - V_{rest}))/\tau with \tilde{I} = (1 - c) I[t-1] + c I[t]: c = 1, the default, updates the current
+        /// before the membrane, 0 after it. With undecayed input g_{in} X is not divided by \tau_{syn}, and g
+        /// \tilde{I} not by \tau. A spike does not change I. Parameters <c>tau</c>, <c>tau_syn</c> (both at least
+        /// 1), <c>v_rest</c>, <c>gain</c>, <c>input_gain</c>, <c>current_first</c> (c, from 0 to 1),
+        /// <c>v_threshold</c>, <c>v_reset</c>.
+        /// </summary>
+        CubaLif = 10,
+
+        /// <summary>
+        /// SYNFIRE_MODEL_CUBA_LIF without spikes and without reset, V[t] = H[t]. As SYNFIRE_MODEL_LI, but a
+        /// backward reads X again. Parameters as of SYNFIRE_MODEL_CUBA_LIF without the last two.
+        /// </summary>
+        CubaLi = 11,
+
+        /// <summary>
+        /// LIF with an adaptive threshold: LIF's H, which fires at \theta[t] = V_{threshold} + \beta_a\, a[t-1]
+        /// with a[t] = \rho\, a[t-1] + (1 - \rho) S[t]; a soft reset subtracts \theta[t]. The second variable is
+        /// <c>"a"</c>, also <c>"w"</c>; it begins at 0. Parameters <c>tau</c>, <c>v_rest</c>, <c>rho</c> (0 to
+        /// 1), <c>beta_a</c>, <c>v_threshold</c>, <c>v_reset</c>. Since ABI 0.3.
+        /// </summary>
+        Alif = 12,
+
+        /// <summary>
+        /// SYNFIRE_MODEL_CUBA_LIF, solved exactly during the step, with X as a jump of I: I[t] = \alpha I[t-1] +
+        /// g_{in} (1 - \alpha) X[t], H[t] = \beta V[t-1] + (1 - \beta) V_{rest} + g \kappa \tilde{I} with \alpha
+        /// = e^{-1/\tau_{syn}}, \beta = e^{-1/\tau}, \kappa = \frac{1}{\tau} \int_0^1 e^{-(1-s)/\tau}
+        /// e^{-s/\tau_{syn}} ds. With undecayed input there is neither the 1 - \alpha nor the 1/\tau before the
+        /// integral. Time constants need only be greater than 0.
+        /// </summary>
+        CubaLifExact = 13,
+
+        /// <summary>SYNFIRE_MODEL_CUBA_LIF_EXACT without spikes, as SYNFIRE_MODEL_CUBA_LI.</summary>
+        CubaLiExact = 14,
+
+        /// <summary>
+        /// Integrator: SYNFIRE_MODEL_LI without a leak, H[t] = V[t-1] + g X[t]. Parameter <c>gain</c>.
+        /// </summary>
+        Integrator = 15
     }
 
     /// <summary>The constants <c>SYNFIRE_SURROGATE_*</c> of the C library.</summary>
@@ -299,7 +401,13 @@ namespace Synfire
         SquarewaveFourierSeries = 15,
 
         /// <summary>g'(x) = \alpha for |x| &lt; 1/(2\alpha), else 0; <c>alpha</c> = 1.</summary>
-        Rect = 16
+        Rect = 16,
+
+        /// <summary>
+        /// g'(x) = (1 + h)\, N(x; 0, \sigma) - h\, N(x; \sigma, s\sigma) - h\, N(x; -\sigma, s\sigma) with the
+        /// normal density N(x; \mu, \sigma); <c>sigma</c> = 0.5, <c>h</c> = 0.15, <c>s</c> = 6. Since ABI 0.3.
+        /// </summary>
+        MultiGaussian = 17
     }
 
     /// <summary>The constants <c>SYNFIRE_LOAD_*</c> of the C library.</summary>
@@ -322,7 +430,14 @@ namespace Synfire
         Hard = 0,
 
         /// <summary>V = H - V_{threshold} after a spike, else V = H.</summary>
-        Soft = 1
+        Soft = 1,
+
+        /// <summary>
+        /// V = H after every step; the step after a spike takes the threshold off after its leak: with the
+        /// model's H = f(V, X), H[t+1] = f(V[t], X[t+1]) - V_{threshold} S[t]. The last spike is state: the
+        /// variable <c>"countdown"</c> (synfire_layer_desc.refractory_steps). Since ABI 0.3.
+        /// </summary>
+        SoftDelayed = 2
     }
 
     /// <summary>The constants <c>SYNFIRE_TAPE_*</c> of the C library.</summary>
@@ -562,6 +677,25 @@ namespace Synfire
 
         /// <summary>All neurons: one entry.</summary>
         Layer = 2
+    }
+
+    /// <summary>The constants <c>SYNFIRE_SCHEDULE_*</c> of the C library.</summary>
+    public enum Schedule
+    {
+        /// <summary>The factor is 1.</summary>
+        Constant = 0,
+
+        /// <summary>
+        /// Half a wave of a cosine, from 1 at s = 0 to e at s = N: fma(1 - e, a * a, e), where a is the sine of
+        /// pi * (0.5 * (1 - s / N)). From s = N on the factor is e.
+        /// </summary>
+        Cosine = 1,
+
+        /// <summary>
+        /// A factor e every N steps: e^k, where k is the integer part of s / N, as a product of the powers e^1,
+        /// e^2, e^4, ... that k has as binary digits, the smallest first.
+        /// </summary>
+        Step = 2
     }
 
     /// <summary>The constants <c>SYNFIRE_OPTIMIZER_KIND_*</c> of the C library.</summary>

@@ -36,6 +36,14 @@ namespace Synfire
         /// <summary>LIF, PLIF and LI: whether X is added undivided by tau.</summary>
         public bool UndecayedInput { get; set; }
 
+        /// <summary>True if a neuron fires above its threshold, not at it.</summary>
+        public bool StrictThreshold { get; set; }
+
+        /// <summary>
+        /// Steps after a spike in which V stays as the reset left it, and nothing fires. Default: 0.
+        /// </summary>
+        public int RefractorySteps { get; set; }
+
         /// <summary>
         /// CUDA threads in one block of its kernels, for measurements: 32, 64, 96 or 128; 0 (default): what measured
         /// best. Changes no result.
@@ -187,6 +195,8 @@ namespace Synfire
             desc.detach_reset = chosen.DetachReset ? 1 : 0;
             desc.undecayed_input = chosen.UndecayedInput ? 1 : 0;
             desc.threads_per_block = chosen.ThreadsPerBlock;
+            desc.strict_threshold = chosen.StrictThreshold ? 1 : 0;
+            desc.refractory_steps = chosen.RefractorySteps;
             return desc;
         }
 

@@ -317,6 +317,114 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>Where the library gets host memory from.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_memory_desc
+    {
+        /// <summary><c>sizeof(synfire_memory_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>
+        /// Gives memory. Null (default): the C library does; <c>release</c> must then be null as well.
+        /// </summary>
+        public IntPtr allocate;
+        /// <summary>Takes it back. Null exactly if <c>allocate</c> is.</summary>
+        public IntPtr release;
+        /// <summary>Passed to both functions.</summary>
+        public void* user;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_memory_desc Init
+        {
+            get
+            {
+                synfire_memory_desc made = default(synfire_memory_desc);
+                made.struct_size = (uint)sizeof(synfire_memory_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// Memory that an object holds now, in bytes, with everything that belongs to it: that of a network includes
+    /// its layers, synapses and graphs, that of a context all objects on it. An object that was destroyed counts
+    /// until it is freed.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_memory_use
+    {
+        /// <summary><c>sizeof(synfire_memory_use)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// 1: the containers of the library's C++ code count. 0: only larger blocks do
+        /// (synfire_memory_set_functions()).
+        /// </summary>
+        public int has_containers;
+        /// <summary>Ordinary host memory, as synfire_allocate_callback was asked for it or would have been.</summary>
+        public ulong host_bytes;
+        /// <summary>Number of blocks of it.</summary>
+        public ulong host_blocks;
+        /// <summary>Page-locked host memory; 0 on the host.</summary>
+        public ulong pinned_bytes;
+        /// <summary>Memory of the GPU; 0 on the host. Without what CUDA takes for itself.</summary>
+        public ulong device_bytes;
+        /// <summary>The part of the sum of these three that belongs to no context (SYNFIRE_TAG_LIBRARY).</summary>
+        public ulong library_bytes;
+        /// <summary>The part that belongs to contexts themselves.</summary>
+        public ulong context_bytes;
+        /// <summary>The part that belongs to buffers.</summary>
+        public ulong buffer_bytes;
+        /// <summary>The part that belongs to layers.</summary>
+        public ulong layer_bytes;
+        /// <summary>The part that belongs to graphs.</summary>
+        public ulong graph_bytes;
+        /// <summary>The part that belongs to synapses.</summary>
+        public ulong synapse_bytes;
+        /// <summary>The part that belongs to optimisers.</summary>
+        public ulong optimizer_bytes;
+        /// <summary>The part that belongs to networks themselves.</summary>
+        public ulong network_bytes;
+        /// <summary>The part that belongs to loaded models and surrogates.</summary>
+        public ulong model_bytes;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_memory_use Init
+        {
+            get
+            {
+                synfire_memory_use made = default(synfire_memory_use);
+                made.struct_size = (uint)sizeof(synfire_memory_use);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>Who hears messages.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_log_desc
+    {
+        /// <summary><c>sizeof(synfire_log_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>The most detailed level that is heard, one of <c>SYNFIRE_LOG_*</c>. Default 0: all.</summary>
+        public int level;
+        /// <summary>Hears messages. Null (default): nobody does.</summary>
+        public IntPtr log;
+        /// <summary>Passed to <c>log</c>.</summary>
+        public void* user;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_log_desc Init
+        {
+            get
+            {
+                synfire_log_desc made = default(synfire_log_desc);
+                made.struct_size = (uint)sizeof(synfire_log_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>
     /// How to create a buffer. Zero means the default in every field except <c>struct_size</c>. Either
     /// <c>n_elements</c> or <c>shape</c> must be given.
@@ -382,6 +490,92 @@ namespace Synfire.Raw
             {
                 synfire_buffer_desc made = default(synfire_buffer_desc);
                 made.struct_size = (uint)sizeof(synfire_buffer_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// A tensor of another library: synfire_buffer_from_dlpack(). Zero means the default in every field except
+    /// <c>struct_size</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_from_dlpack_desc
+    {
+        /// <summary><c>sizeof(synfire_from_dlpack_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// 0 (default): <c>tensor</c> is a <c>DLManagedTensorVersioned</c> of DLPack 1; in Python, what a capsule
+        /// <c>"dltensor_versioned"</c> holds. 1: a <c>DLManagedTensor</c>, as in a capsule <c>"dltensor"</c>.
+        /// </summary>
+        public int unversioned;
+        /// <summary>
+        /// The tensor: one whose device the context can use, of 1 or more dimensions and no length of 0. Its
+        /// steps may lie further apart than they are long (synfire_buffer_desc.row_pitch); apart from that it is
+        /// row-major and compact.
+        /// </summary>
+        public void* tensor;
+        /// <summary>
+        /// The stream on which the owner has made the data ready, the one that was passed to <c>__dlpack__</c>.
+        /// The context's own stream waits for it, on the GPU; work on other streams, and inside a capture, is
+        /// ordered by the caller. Null (default): the data is ready, or is written on the context's own stream.
+        /// </summary>
+        public synfire_stream stream;
+        /// <summary>
+        /// The type of 32-bit integers: SYNFIRE_DTYPE_U32 (default), SYNFIRE_DTYPE_BITS or
+        /// SYNFIRE_DTYPE_TIME_BITS. Ignored for other elements.
+        /// </summary>
+        public int words;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_from_dlpack_desc Init
+        {
+            get
+            {
+                synfire_from_dlpack_desc made = default(synfire_from_dlpack_desc);
+                made.struct_size = (uint)sizeof(synfire_from_dlpack_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
+    /// A tensor for another library: synfire_buffer_to_dlpack(). Zero means the default in every field except
+    /// <c>struct_size</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_to_dlpack_desc
+    {
+        /// <summary><c>sizeof(synfire_to_dlpack_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// 0 (default): a <c>DLManagedTensorVersioned</c> of DLPack 1. 1: a <c>DLManagedTensor</c>, for libraries
+        /// that know no other.
+        /// </summary>
+        public int unversioned;
+        /// <summary>
+        /// The stream on which the other library uses the tensor first. It waits, on the GPU, for what is
+        /// enqueued on the context's own stream; work on other streams, and inside a capture, is ordered by the
+        /// caller. Null (default): nothing waits.
+        /// </summary>
+        public synfire_stream stream;
+        /// <summary>
+        /// 1: integers of 32 and 64 bits are given as those with a sign, for libraries that have no others.
+        /// Default 0.
+        /// </summary>
+        public int with_sign;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_to_dlpack_desc Init
+        {
+            get
+            {
+                synfire_to_dlpack_desc made = default(synfire_to_dlpack_desc);
+                made.struct_size = (uint)sizeof(synfire_to_dlpack_desc);
                 return made;
             }
         }
@@ -573,7 +767,8 @@ namespace Synfire.Raw
         /// </summary>
         public int detach_reset;
         /// <summary>
-        /// LIF, PLIF and LI only. 1: X is added without division by tau. Default 0: X is divided by tau.
+        /// 1: models that divide X by a time constant (LIF, PLIF, LI, those with a current or solved exactly) add
+        /// it without this division. Default 0: they divide it. Other models take only 0.
         /// </summary>
         public int undecayed_input;
         /// <summary>
@@ -581,6 +776,20 @@ namespace Synfire.Raw
         /// most 64. Default 0: the number that measured best. Does not change results. Ignored on the host.
         /// </summary>
         public uint threads_per_block;
+        /// <summary>
+        /// 1: a neuron fires above its threshold, H &gt; V_{threshold}. Default 0: at it too, H \ge
+        /// V_{threshold}; LI takes only 0. Since ABI 0.3.
+        /// </summary>
+        public int strict_threshold;
+        /// <summary>
+        /// Steps after a spike in which a neuron is refractory: V stays as the reset left it and ignores X, and
+        /// nothing fires; further variables of the model go on. Then \partial H/\partial X = 0, \partial
+        /// H/\partial V = 1 and the surrogate derivative is 0. 0 to 1,000,000. Default 0: none; LI takes only 0.
+        /// A layer with refractory steps or the delayed reset has one state variable more, the last,
+        /// <c>"countdown"</c>: <c>refractory_steps</c> + 1 after a step with a spike, and one less after each
+        /// further step, down to 0. Its gradient is that of the last spike. Since ABI 0.3.
+        /// </summary>
+        public int refractory_steps;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_layer_desc Init
@@ -606,12 +815,16 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>Steps between two checkpoints of V on the tape.</summary>
         public uint checkpoint_interval;
-        /// <summary>State V <c>[B, N]</c> (and W), each rounded up to 256 bytes.</summary>
+        /// <summary>
+        /// State V <c>[B, N]</c> (and W, and the countdown of a delayed reset or refractory steps), each rounded
+        /// up to 256 bytes.
+        /// </summary>
         public ulong state_bytes;
         /// <summary>Parameters, one number each, and the constants derived from them.</summary>
         public ulong parameter_bytes;
         /// <summary>
-        /// Constants per neuron; added once, with the first parameter that becomes one number per neuron.
+        /// Constants per neuron; added once, with the first parameter that becomes one number per channel or
+        /// neuron.
         /// </summary>
         public ulong per_neuron_parameter_bytes;
         /// <summary>
@@ -625,7 +838,8 @@ namespace Synfire.Raw
         /// </summary>
         public ulong gradient_bytes;
         /// <summary>
-        /// Added once, when gradients of parameters are computed and parameters are one number per neuron.
+        /// Added once, when gradients of parameters are computed and parameters are one number per channel or
+        /// neuron.
         /// </summary>
         public ulong per_neuron_gradient_bytes;
         /// <summary>H of SYNFIRE_TAPE_STORE; added to the tape of such a forward, unless H is written over X.</summary>
@@ -641,9 +855,9 @@ namespace Synfire.Raw
         /// </summary>
         public ulong narrow_tape_spike_bytes;
         /// <summary>
-        /// Values in f64; added with each parameter that becomes one number per neuron. Each change of the
-        /// parameter that is in flight takes the same amount of page-locked host memory, at most eight times in
-        /// all.
+        /// Values in f64; added with each parameter that becomes one number per channel or neuron. Each change of
+        /// the parameter that is in flight takes the same amount of page-locked host memory, at most eight times
+        /// in all.
         /// </summary>
         public ulong per_neuron_value_bytes;
         /// <summary>
@@ -671,7 +885,7 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>1 if the minimum itself is not allowed: <c>minimum &lt; value &lt;= maximum</c>.</summary>
         public int open_range;
-        /// <summary>Number of values held now: 1 or N.</summary>
+        /// <summary>Number of values held now: 1, C or N, as in synfire_layer_set_parameter().</summary>
         public ulong length;
         /// <summary>The value in a new layer.</summary>
         public double default_value;
@@ -811,10 +1025,11 @@ namespace Synfire.Raw
         public byte* name;
         /// <summary>
         /// dL/dp, replaced or added to (synfire_backward_desc.add_parameter_gradients): a buffer of f32 (f64 in
-        /// an f64 layer) with one element, the sum over all neurons, batch rows and steps, or with N elements,
-        /// the sum over batch rows and steps for each neuron. In f32, the sums over the steps are rounded to f32
-        /// and added as integers, on a grid of 32 bits for their largest; in f64 they are added in a fixed order.
-        /// Both give the same bits everywhere.
+        /// an f64 layer) with one element, the sum over all neurons, batch rows and steps, with N elements, the
+        /// sum over batch rows and steps for each neuron, or, since ABI 0.3, with C elements, a divisor of N: the
+        /// sum for each channel, of which neuron i is in channel i mod C. In f32, the sums over the steps are
+        /// rounded to f32 and added as integers, on a grid of 32 bits for the largest of each element; in f64
+        /// they are added in a fixed order. Both give the same bits everywhere.
         /// </summary>
         public synfire_buffer gradient;
     }
@@ -930,7 +1145,7 @@ namespace Synfire.Raw
         public byte* name;
         /// <summary><c>count</c> values.</summary>
         public double* values;
-        /// <summary>1, or N.</summary>
+        /// <summary>1, C or N.</summary>
         public ulong count;
     }
 
@@ -955,7 +1170,7 @@ namespace Synfire.Raw
         /// dL/dp, <c>length</c> elements of f32 (f64 in an f64 layer), written as in synfire_parameter_gradient.
         /// </summary>
         public void* gradient;
-        /// <summary>1, the sum over all neurons, or N, one sum for each neuron.</summary>
+        /// <summary>1, the sum over all neurons, C, one sum for each channel, or N, one for each neuron.</summary>
         public ulong length;
     }
 
@@ -2747,7 +2962,7 @@ namespace Synfire.Raw
         /// </summary>
         public byte* name;
         /// <summary>
-        /// dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron.
+        /// dL/dp, read: f32 (f64 in an f64 layer), with as many elements as the parameter has values.
         /// </summary>
         public synfire_buffer gradient;
         /// <summary>Finite. The operation's value <c>"learning_rate"</c>.</summary>
@@ -2997,6 +3212,60 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// How to create a population code. Zero means the default in every field except <c>struct_size</c>,
+    /// <c>channels</c> and <c>n_cells</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_population_desc
+    {
+        /// <summary><c>sizeof(synfire_population_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// Type of mu, sigma, outputs and gradients: <c>SYNFIRE_DTYPE_F32</c> (default) or
+        /// <c>SYNFIRE_DTYPE_F64</c>.
+        /// </summary>
+        public int dtype;
+        /// <summary>Channels C, at least 1: the number of inputs if they have no map.</summary>
+        public long channels;
+        /// <summary>Cells P of each input, at least 1.</summary>
+        public long n_cells;
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long height;
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long width;
+        /// <summary>
+        /// The mu of the first cell of each input at the start. Finite in its type. Default, if <c>upper</c> is 0
+        /// too: -3.
+        /// </summary>
+        public double lower;
+        /// <summary>
+        /// The mu of the last cell, above <c>lower</c>; those between are at equal distances, and a single cell
+        /// is in the middle. Default, if <c>lower</c> is 0 too: 3.
+        /// </summary>
+        public double upper;
+        /// <summary>
+        /// The sigma of all cells at the start, above 0. Default: the distance between the mu of neighbouring
+        /// cells, or <c>upper</c> - <c>lower</c> of a single one.
+        /// </summary>
+        public double sigma;
+        /// <summary>1: without gradients of mu and sigma. Default 0: with.</summary>
+        public int frozen;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_population_desc Init
+        {
+            get
+            {
+                synfire_population_desc made = default(synfire_population_desc);
+                made.struct_size = (uint)sizeof(synfire_population_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_synapse_memory
@@ -3068,8 +3337,8 @@ namespace Synfire.Raw
         /// </summary>
         public int gradient_bits;
         /// <summary>
-        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c> or <c>"normalization"</c>. A constant
-        /// string that lives as long as the library.
+        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c>, <c>"population"</c> or
+        /// <c>"normalization"</c>. A constant string that lives as long as the library.
         /// </summary>
         public byte* kind;
         /// <summary>The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.</summary>
@@ -3233,7 +3502,8 @@ namespace Synfire.Raw
         /// <summary>dL/dy, read: f32 (f64 in an f64 synapse).</summary>
         public synfire_buffer grad_output;
         /// <summary>
-        /// The input of the forward, read, for the gradients of weights and bias. Null: these are not computed.
+        /// The input of the forward, read, for the gradients of weights and bias. Null: these are not computed. A
+        /// population code needs it for <c>grad_input</c> too, also if it is frozen.
         /// </summary>
         public synfire_buffer input;
         /// <summary>
@@ -3330,8 +3600,13 @@ namespace Synfire.Raw
         /// 1: Nesterov's momentum; <c>momentum</c> must be positive. Default 0: without. Ignored by Adam.
         /// </summary>
         public int nesterov;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>
+        /// How many batches each step is taken for, n: every step operation adds the gradients of its batch to
+        /// their mean, and every n-th takes the step (synfire_graph_record_optimizer_step()). With more than 1,
+        /// the mean takes as much memory as the gradients. At most 2^20. Default: 1. Since ABI 0.3; before, it
+        /// had to be 0.
+        /// </summary>
+        public uint batches_per_step;
         /// <summary>Positive and finite. Default: 1e-3.</summary>
         public double learning_rate;
         /// <summary>Finite, at least 0. Default: 0; 1e-2 of SYNFIRE_OPTIMIZER_KIND_ADAMW.</summary>
@@ -3368,8 +3643,11 @@ namespace Synfire.Raw
     {
         /// <summary><c>sizeof(synfire_optimizer_step_desc)</c>.</summary>
         public uint struct_size;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>
+        /// One of <c>SYNFIRE_SCHEDULE_*</c>. Default: SYNFIRE_SCHEDULE_CONSTANT. The operation's value
+        /// <c>"schedule"</c>. Since ABI 0.3; before, it had to be 0.
+        /// </summary>
+        public int schedule;
         /// <summary>
         /// Positive and finite. Default: that of the optimiser. The operation's value <c>"learning_rate"</c>.
         /// </summary>
@@ -3382,6 +3660,21 @@ namespace Synfire.Raw
         /// Finite, at least 0. Default: that of the optimiser. The operation's value <c>"clip_norm"</c>.
         /// </summary>
         public double clip_norm;
+        /// <summary>
+        /// Steps of the linear warm-up, 0 to 2^53. Default: 0. The operation's value <c>"warmup_steps"</c>. Since
+        /// ABI 0.3.
+        /// </summary>
+        public long warmup_steps;
+        /// <summary>
+        /// The steps N of the schedule, 1 to 2^53; needed unless the schedule is constant. Default: 0. The
+        /// operation's value <c>"schedule_steps"</c>. Since ABI 0.3.
+        /// </summary>
+        public long schedule_steps;
+        /// <summary>
+        /// The factor e of the schedule, 0 to 1. 0: 0 of a cosine, 0.1 of SYNFIRE_SCHEDULE_STEP. The operation's
+        /// value <c>"schedule_factor"</c>. Since ABI 0.3.
+        /// </summary>
+        public double schedule_factor;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_optimizer_step_desc Init
@@ -3403,7 +3696,10 @@ namespace Synfire.Raw
         public uint struct_size;
         /// <summary>Always 0.</summary>
         public uint reserved;
-        /// <summary>Momentum, or the two moments of Adam, of all members so far.</summary>
+        /// <summary>
+        /// Momentum, or the two moments of Adam, of all members so far; with
+        /// synfire_optimizer_desc.batches_per_step above 1, also their mean gradients.
+        /// </summary>
         public ulong moment_bytes;
         /// <summary>The counters, a list of the members, and 8 bytes for every 1,024 elements.</summary>
         public ulong state_bytes;
@@ -3585,14 +3881,20 @@ namespace Synfire.Raw
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_stage_input
     {
-        /// <summary>The name of a stage that was added before.</summary>
+        /// <summary>
+        /// The name of a stage that was added before. With a delay, a synapse, a convolution or a scale may also
+        /// name neurons that are added later.
+        /// </summary>
         public byte* stage;
         /// <summary>
         /// <c>"spikes"</c> or <c>"v"</c> of neurons. Null: V for a readout, unless it is of spikes, and else the
         /// output.
         /// </summary>
         public byte* port;
-        /// <summary>Must be 0.</summary>
+        /// <summary>
+        /// Steps from 0 to 65,535: step t of the stage reads step t - delay. Only spikes of neurons can be read
+        /// with a delay. Default: 0.
+        /// </summary>
         public long delay;
     }
 
@@ -3622,9 +3924,9 @@ namespace Synfire.Raw
         public uint reserved;
         /// <summary>
         /// <c>"input"</c>, <c>"dropout"</c>, <c>"synapse"</c>, <c>"conv2d"</c>, <c>"scale"</c>,
-        /// <c>"normalization"</c>, <c>"pool"</c>, <c>"upsample"</c>, <c>"pad"</c>, <c>"sum"</c>, <c>"and"</c>,
-        /// <c>"iand"</c>, <c>"concatenate"</c>, <c>"group_mean"</c>, <c>"flatten"</c>, <c>"neurons"</c>,
-        /// <c>"readout"</c>, <c>"loss"</c> or <c>"optimizer"</c>.
+        /// <c>"population"</c>, <c>"normalization"</c>, <c>"pool"</c>, <c>"upsample"</c>, <c>"pad"</c>,
+        /// <c>"sum"</c>, <c>"and"</c>, <c>"iand"</c>, <c>"concatenate"</c>, <c>"group_mean"</c>,
+        /// <c>"flatten"</c>, <c>"neurons"</c>, <c>"readout"</c>, <c>"loss"</c> or <c>"optimizer"</c>.
         /// </summary>
         public byte* kind;
         /// <summary>The name of the stage.</summary>
@@ -3724,6 +4026,29 @@ namespace Synfire.Raw
                 return made;
             }
         }
+    }
+
+    /// <summary>An array of a file for an array of a network: synfire_network_load_arrays(). Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_array_source
+    {
+        /// <summary>The name of the tensor in the file.</summary>
+        public byte* theirs;
+        /// <summary>
+        /// The name of the array, as in a file of the network: the name of a stage and <c>".weights"</c>,
+        /// <c>".bias"</c>, <c>".weight"</c>, <c>".running_mean"</c>, <c>".running_variance"</c>, or
+        /// <c>".parameter.NAME"</c>. Null: <c>theirs</c>.
+        /// </summary>
+        public byte* ours;
+        /// <summary>
+        /// The order of the elements in the file, a word of synfire_network_load_arrays(). Null: that of the
+        /// network.
+        /// </summary>
+        public byte* layout;
+        /// <summary>Out: 1 if it was loaded, 0 if it was left out.</summary>
+        public int is_loaded;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
     }
 
     /// <summary>The functions and constants of synfire.h: nothing is checked and nothing is kept alive here.</summary>
@@ -3844,6 +4169,44 @@ namespace Synfire.Raw
         /// </summary>
         public const int SYNFIRE_FALLBACK_DEVICE_FAILED = 5;
 
+        /// <summary>The library itself, outside of any context, such as what waits to be freed.</summary>
+        public const int SYNFIRE_TAG_LIBRARY = 0;
+
+        /// <summary>A context: its threads' work lists, and what all objects on it share.</summary>
+        public const int SYNFIRE_TAG_CONTEXT = 1;
+
+        /// <summary>A buffer.</summary>
+        public const int SYNFIRE_TAG_BUFFER = 2;
+
+        /// <summary>A layer: state, parameters, and the tape and sums of passes that run now.</summary>
+        public const int SYNFIRE_TAG_LAYER = 3;
+
+        /// <summary>A graph: operations, slots, arena, tapes, and values that change.</summary>
+        public const int SYNFIRE_TAG_GRAPH = 4;
+
+        /// <summary>A synapse: weights, what is derived from them, and gradients.</summary>
+        public const int SYNFIRE_TAG_SYNAPSE = 5;
+
+        /// <summary>An optimiser.</summary>
+        public const int SYNFIRE_TAG_OPTIMIZER = 6;
+
+        /// <summary>A network, without the objects that it consists of.</summary>
+        public const int SYNFIRE_TAG_NETWORK = 7;
+
+        /// <summary>A loaded model or surrogate, with its compiled code.</summary>
+        public const int SYNFIRE_TAG_MODEL = 8;
+
+        /// <summary>
+        /// Something works, but not as the program may expect: no GPU was found, or the system refused a thread.
+        /// </summary>
+        public const int SYNFIRE_LOG_WARNING = 1;
+
+        /// <summary>
+        /// Something was chosen: processor, instructions and threads of a context, slots and memory of a graph,
+        /// size of a network, where the code of a loaded model came from.
+        /// </summary>
+        public const int SYNFIRE_LOG_CHOICE = 2;
+
         /// <summary>Memory of the device. On a host context: ordinary memory.</summary>
         public const int SYNFIRE_MEMORY_DEVICE = 0;
 
@@ -3954,6 +4317,62 @@ namespace Synfire.Raw
         /// </summary>
         public const int SYNFIRE_MODEL_LI = 7;
 
+        /// <summary>
+        /// LIF, solved exactly for an X that is constant during the step, with a gain: H[t] = e^{-1/\tau} V[t-1]
+        /// + (1 - e^{-1/\tau})(V_{rest} + g X[t]); with undecayed input the last term is g X[t]. Parameters
+        /// <c>tau</c>, <c>v_rest</c>, <c>gain</c>, <c>v_threshold</c>, <c>v_reset</c>. Since ABI 0.3, as the
+        /// models below.
+        /// </summary>
+        public const int SYNFIRE_MODEL_LIF_EXACT = 8;
+
+        /// <summary>
+        /// SYNFIRE_MODEL_LIF_EXACT without spikes, as SYNFIRE_MODEL_LI. Parameters <c>tau</c>, <c>v_rest</c>,
+        /// <c>gain</c>.
+        /// </summary>
+        public const int SYNFIRE_MODEL_LI_EXACT = 9;
+
+        /// <summary>
+        /// Current-based LIF: X drives a current I, the second variable (<c>"current"</c>, also <c>"w"</c>), and
+        /// I drives V: I[t] = I[t-1] + (g_{in} X[t] - I[t-1])/\tau_{syn}, H[t] = V[t-1] + (g \tilde{I} - (V[t-1]
+        /// - V_{rest}))/\tau with \tilde{I} = (1 - c) I[t-1] + c I[t]: c = 1, the default, updates the current
+        /// before the membrane, 0 after it. With undecayed input g_{in} X is not divided by \tau_{syn}, and g
+        /// \tilde{I} not by \tau. A spike does not change I. Parameters <c>tau</c>, <c>tau_syn</c> (both at least
+        /// 1), <c>v_rest</c>, <c>gain</c>, <c>input_gain</c>, <c>current_first</c> (c, from 0 to 1),
+        /// <c>v_threshold</c>, <c>v_reset</c>.
+        /// </summary>
+        public const int SYNFIRE_MODEL_CUBA_LIF = 10;
+
+        /// <summary>
+        /// SYNFIRE_MODEL_CUBA_LIF without spikes and without reset, V[t] = H[t]. As SYNFIRE_MODEL_LI, but a
+        /// backward reads X again. Parameters as of SYNFIRE_MODEL_CUBA_LIF without the last two.
+        /// </summary>
+        public const int SYNFIRE_MODEL_CUBA_LI = 11;
+
+        /// <summary>
+        /// LIF with an adaptive threshold: LIF's H, which fires at \theta[t] = V_{threshold} + \beta_a\, a[t-1]
+        /// with a[t] = \rho\, a[t-1] + (1 - \rho) S[t]; a soft reset subtracts \theta[t]. The second variable is
+        /// <c>"a"</c>, also <c>"w"</c>; it begins at 0. Parameters <c>tau</c>, <c>v_rest</c>, <c>rho</c> (0 to
+        /// 1), <c>beta_a</c>, <c>v_threshold</c>, <c>v_reset</c>. Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_MODEL_ALIF = 12;
+
+        /// <summary>
+        /// SYNFIRE_MODEL_CUBA_LIF, solved exactly during the step, with X as a jump of I: I[t] = \alpha I[t-1] +
+        /// g_{in} (1 - \alpha) X[t], H[t] = \beta V[t-1] + (1 - \beta) V_{rest} + g \kappa \tilde{I} with \alpha
+        /// = e^{-1/\tau_{syn}}, \beta = e^{-1/\tau}, \kappa = \frac{1}{\tau} \int_0^1 e^{-(1-s)/\tau}
+        /// e^{-s/\tau_{syn}} ds. With undecayed input there is neither the 1 - \alpha nor the 1/\tau before the
+        /// integral. Time constants need only be greater than 0.
+        /// </summary>
+        public const int SYNFIRE_MODEL_CUBA_LIF_EXACT = 13;
+
+        /// <summary>SYNFIRE_MODEL_CUBA_LIF_EXACT without spikes, as SYNFIRE_MODEL_CUBA_LI.</summary>
+        public const int SYNFIRE_MODEL_CUBA_LI_EXACT = 14;
+
+        /// <summary>
+        /// Integrator: SYNFIRE_MODEL_LI without a leak, H[t] = V[t-1] + g X[t]. Parameter <c>gain</c>.
+        /// </summary>
+        public const int SYNFIRE_MODEL_INTEGRATOR = 15;
+
         /// <summary>The default surrogate: SYNFIRE_SURROGATE_SIGMOID.</summary>
         public const int SYNFIRE_SURROGATE_DEFAULT = 0;
 
@@ -4010,6 +4429,12 @@ namespace Synfire.Raw
         /// <summary>g'(x) = \alpha for |x| &lt; 1/(2\alpha), else 0; <c>alpha</c> = 1.</summary>
         public const int SYNFIRE_SURROGATE_RECT = 16;
 
+        /// <summary>
+        /// g'(x) = (1 + h)\, N(x; 0, \sigma) - h\, N(x; \sigma, s\sigma) - h\, N(x; -\sigma, s\sigma) with the
+        /// normal density N(x; \mu, \sigma); <c>sigma</c> = 0.5, <c>h</c> = 0.15, <c>s</c> = 6. Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_SURROGATE_MULTI_GAUSSIAN = 17;
+
         /// <summary>The text is being read and checked, and looked for in the cache.</summary>
         public const int SYNFIRE_LOAD_CHECK = 0;
 
@@ -4024,6 +4449,13 @@ namespace Synfire.Raw
 
         /// <summary>V = H - V_{threshold} after a spike, else V = H.</summary>
         public const int SYNFIRE_RESET_SOFT = 1;
+
+        /// <summary>
+        /// V = H after every step; the step after a spike takes the threshold off after its leak: with the
+        /// model's H = f(V, X), H[t+1] = f(V[t], X[t+1]) - V_{threshold} S[t]. The last spike is state: the
+        /// variable <c>"countdown"</c> (synfire_layer_desc.refractory_steps). Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_RESET_SOFT_DELAYED = 2;
 
         /// <summary>
         /// The forward keeps V at every 32nd step; H is recomputed from X, which must stay unchanged until the
@@ -4194,6 +4626,21 @@ namespace Synfire.Raw
 
         /// <summary>All neurons: one entry.</summary>
         public const int SYNFIRE_SCOPE_LAYER = 2;
+
+        /// <summary>The factor is 1.</summary>
+        public const int SYNFIRE_SCHEDULE_CONSTANT = 0;
+
+        /// <summary>
+        /// Half a wave of a cosine, from 1 at s = 0 to e at s = N: fma(1 - e, a * a, e), where a is the sine of
+        /// pi * (0.5 * (1 - s / N)). From s = N on the factor is e.
+        /// </summary>
+        public const int SYNFIRE_SCHEDULE_COSINE = 1;
+
+        /// <summary>
+        /// A factor e every N steps: e^k, where k is the integer part of s / N, as a product of the powers e^1,
+        /// e^2, e^4, ... that k has as binary digits, the smallest first.
+        /// </summary>
+        public const int SYNFIRE_SCHEDULE_STEP = 2;
 
         /// <summary>
         /// Stochastic gradient descent: d = g + decay * w, u = momentum * u + d, w = w - rate * u. With
@@ -4368,6 +4815,30 @@ namespace Synfire.Raw
             synfire_context context, synfire_context_properties* properties);
 
         /// <summary>
+        /// Sets the functions that give host memory to the library and take it back, for the whole process:
+        /// before the first context, or when everything is destroyed and freed. It frees first what earlier
+        /// destroy calls queued. While the library holds memory, it is refused, and the text says how much: that
+        /// is a leak, or something that is still in use.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_memory_set_functions(synfire_memory_desc* desc);
+
+        /// <summary>Reports the memory that the library holds in this process.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_memory_get_use(synfire_memory_use* use);
+
+        /// <summary>Reports the memory that a context and all objects on it hold.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_context_get_memory_use(synfire_context context, synfire_memory_use* use);
+
+        /// <summary>
+        /// Sets the function that hears the library's messages in this process; at first there is none. When it
+        /// returns, the function before is no longer running and is not called again.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_log_set_function(synfire_log_desc* desc);
+
+        /// <summary>
         /// Creates a buffer over memory that the library allocates, zero-filled, or borrows. Borrowed memory is
         /// released through its release function when nothing needs it any more: the buffer is destroyed, no
         /// graph uses it, and no layer has a tape made from it.
@@ -4423,6 +4894,23 @@ namespace Synfire.Raw
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_buffer_mark_written(synfire_buffer buffer);
+
+        /// <summary>
+        /// Creates a buffer over the memory of a tensor of another library, without a copy, by the structures of
+        /// DLPack (https://dmlc.github.io/dlpack).
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_buffer_from_dlpack(
+            synfire_context context, synfire_from_dlpack_desc* desc, synfire_buffer* buffer);
+
+        /// <summary>
+        /// Gives the memory of a buffer to another library as a tensor, without a copy, by the structures of
+        /// DLPack (https://dmlc.github.io/dlpack). The memory stays valid until the tensor's deleter is called,
+        /// also if the buffer is destroyed before; the deleter may be called on any thread.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_buffer_to_dlpack(
+            synfire_buffer buffer, synfire_to_dlpack_desc* desc, void** tensor);
 
         /// <summary>
         /// Finds the id of a model by its name; the name of SYNFIRE_MODEL_LIF is <c>"lif"</c>. Models that were
@@ -4527,7 +5015,15 @@ namespace Synfire.Raw
         public static extern int synfire_layer_get_desc(synfire_layer layer, synfire_layer_desc* desc);
 
         /// <summary>
-        /// Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).
+        /// Reports the memory that a layer holds: state, parameters, and the tape and sums of its passes that ran
+        /// now. Those of recorded passes belong to their graph.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_layer_get_memory_use(synfire_layer layer, synfire_memory_use* use);
+
+        /// <summary>
+        /// Sets a parameter: one number for the whole layer, one per neuron (shared across the batch) or, since
+        /// ABI 0.3, one per channel: of C values, neuron i has value i mod C, as in maps <c>[H, W, C]</c>.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_set_parameter(
@@ -5152,6 +5648,13 @@ namespace Synfire.Raw
             synfire_graph graph, synfire_graph_statistics* statistics);
 
         /// <summary>
+        /// Reports the memory that a graph holds: operations, slots, tapes, values and its arena. Buffers and
+        /// layers that it uses count where they were created.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_graph_get_memory_use(synfire_graph graph, synfire_memory_use* use);
+
+        /// <summary>
         /// Resets the statistics of synfire_graph_get_statistics(). Replays in flight are counted when they are
         /// found to be done.
         /// </summary>
@@ -5177,6 +5680,16 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_create_one_to_one(
             synfire_context context, synfire_one_to_one_desc* desc, synfire_synapse* synapse);
+
+        /// <summary>Computes how much memory a population code would take, before anything is allocated.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_query_memory_population(
+            synfire_population_desc* desc, synfire_synapse_memory* memory);
+
+        /// <summary>Creates a population code, a synapse whose arrays are the places and widths of its cells.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_create_population(
+            synfire_context context, synfire_population_desc* desc, synfire_synapse* synapse);
 
         /// <summary>Computes how much memory a convolution would take, before anything is allocated.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -5315,6 +5828,12 @@ namespace Synfire.Raw
             synfire_optimizer optimizer, synfire_layer layer, byte* name, synfire_buffer gradient,
             double learning_rate_factor, double weight_decay_factor, double lower, double upper);
 
+        /// <summary>Changes the factors of a member, or freezes it, from the next step on.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_optimizer_set_factors(
+            synfire_optimizer optimizer, int member, double learning_rate_factor, double
+            weight_decay_factor, int frozen);
+
         /// <summary>Says how much memory an optimiser takes with the members that it has.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_optimizer_query_memory(
@@ -5342,7 +5861,8 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Appends a step of an optimiser, with the values <c>"learning_rate"</c>, <c>"weight_decay"</c> and
-        /// <c>"clip_norm"</c> (at least 0).
+        /// <c>"clip_norm"</c> (at least 0), and those of its schedule: <c>"schedule"</c>, <c>"warmup_steps"</c>,
+        /// <c>"schedule_steps"</c> and <c>"schedule_factor"</c>.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_graph_record_optimizer_step(
@@ -5399,7 +5919,11 @@ namespace Synfire.Raw
         /// the parameters of synfire_network_train_parameter(), pair after pair of synapse and neurons. Its
         /// values are the fields of synfire_optimizer_desc from <c>"nesterov"</c> on, with the same defaults;
         /// here, a weight decay of 0 is none. <c>"learning_rate"</c>, <c>"weight_decay"</c> and
-        /// <c>"clip_norm"</c> can change between replays.
+        /// <c>"clip_norm"</c> can change between replays. So can those of the schedule, which are the fields of
+        /// synfire_optimizer_step_desc, since ABI 0.3: <c>"warmup_steps"</c>, <c>"schedule"</c>,
+        /// <c>"schedule_steps"</c> and <c>"schedule_factor"</c>. A schedule other than the constant one needs
+        /// <c>"schedule_steps"</c>. A cosine has an end: synfire_network_train() refuses batches that would go
+        /// beyond it.
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_optimizer(
@@ -5432,6 +5956,18 @@ namespace Synfire.Raw
         public static extern int synfire_network_train_parameter(
             synfire_network network, byte* stage, byte* parameter, int per_neuron, double
             learning_rate_factor, double weight_decay_factor, double lower, double upper);
+
+        /// <summary>
+        /// Says how many numbers a parameter of neurons is: one for each neuron, one for each channel of their
+        /// map, or one for the layer, as it is at first. All begin with the value of the stage. The optimiser
+        /// trains as many, if it trains the parameter (synfire_network_train_parameter(), where a
+        /// <c>per_neuron</c> of 1 says SYNFIRE_SCOPE_NEURON too, and one of 0 says nothing; the last of several
+        /// calls counts). Files have all of them. The stage's layer gives and takes them one by one
+        /// (synfire_network_get_layer(), synfire_layer_set_parameter()).
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_set_scope(
+            synfire_network network, byte* stage, byte* parameter, int scope);
 
         /// <summary>Sets the connections of a synapse, as synfire_synapse_desc.mask.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
@@ -5559,7 +6095,11 @@ namespace Synfire.Raw
         public static extern int synfire_network_get_synapse(
             synfire_network network, byte* stage, synfire_synapse* synapse);
 
-        /// <summary>Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse.</summary>
+        /// <summary>
+        /// Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse. The layer of neurons
+        /// in a cycle has one step, and its state is without the last spikes of the neurons, which the network
+        /// keeps.
+        /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_get_layer(synfire_network network, byte* stage, synfire_layer* layer);
 
@@ -5580,6 +6120,13 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_get_buffer(
             synfire_network network, byte* name, synfire_buffer* buffer);
+
+        /// <summary>
+        /// Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser
+        /// that it made. synfire_network_query_memory() says before what it will need.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_get_memory_use(synfire_network network, synfire_memory_use* use);
 
         /// <summary>
         /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It
@@ -5629,5 +6176,21 @@ namespace Synfire.Raw
         public static extern int synfire_network_create_from_memory(
             synfire_context context, void* data, ulong bytes, synfire_network_file_desc* desc,
             synfire_network* network);
+
+        /// <summary>
+        /// Loads arrays of any safetensors file by their names, such as weights from another tool, or those of
+        /// another network of which this one has a part. All others stay as they are, and so do states and what
+        /// the optimiser remembers.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_load_arrays(
+            synfire_network network, byte* path, synfire_array_source* sources, ulong n_sources, int
+            leave_out);
+
+        /// <summary>Loads arrays of a safetensors file that is in memory; as synfire_network_load_arrays().</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_load_arrays_from_memory(
+            synfire_network network, void* data, ulong bytes, synfire_array_source* sources, ulong
+            n_sources, int leave_out);
     }
 }

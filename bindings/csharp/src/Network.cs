@@ -26,20 +26,27 @@ namespace Synfire
         }
     }
 
-    /// <summary>A stage that another one reads, and its port.</summary>
+    /// <summary>A stage that another one reads, its port, and the delay.</summary>
     public struct StageInput
     {
-        /// <summary>The name of a stage that was added before.</summary>
+        /// <summary>
+        /// The name of a stage that was added before. With a delay, a synapse, a convolution or a scale may name neurons
+        /// that are added later.
+        /// </summary>
         public string Stage { get; private set; }
 
         /// <summary>"spikes" or "v" of neurons; null for the one that the reader reads by default.</summary>
         public string Port { get; private set; }
 
-        /// <summary>Names a stage and, if need be, its port.</summary>
-        public StageInput(string stage, string port = null) : this()
+        /// <summary>In steps; only spikes of neurons can be read with one.</summary>
+        public long Delay { get; private set; }
+
+        /// <summary>Names a stage and, if need be, its port and the delay.</summary>
+        public StageInput(string stage, string port = null, long delay = 0) : this()
         {
             Stage = stage;
             Port = port;
+            Delay = delay;
         }
 
         /// <summary>A stage by its name alone.</summary>
@@ -97,6 +104,33 @@ namespace Synfire
             Role = role;
             Buffer = buffer;
         }
+    }
+
+    /// <summary>An array of a file for an array of a network: <see cref="Network.LoadArrays(string, ArraySource[])"/>.</summary>
+    public struct ArraySource
+    {
+        /// <summary>The name of the tensor in the file.</summary>
+        public string Theirs { get; private set; }
+
+        /// <summary>The name of the array, as in a file of the network, such as "hidden.weights"; null for the same.</summary>
+        public string Ours { get; private set; }
+
+        /// <summary>
+        /// The order of the elements in the file, as PyTorch has them: "oi", "oihw", "iohw" or "chw-flatten". Null: that of
+        /// the network.
+        /// </summary>
+        public string Layout { get; private set; }
+
+        /// <summary>Names the two arrays.</summary>
+        public ArraySource(string theirs, string ours = null, string layout = null) : this()
+        {
+            Theirs = theirs;
+            Ours = ours;
+            Layout = layout;
+        }
+
+        /// <summary>An array that has this name on both sides.</summary>
+        public static implicit operator ArraySource(string name) { return new ArraySource(name); }
     }
 
     /// <summary>Rows of an array for a stage of a network, in memory of the program.</summary>
@@ -245,6 +279,75 @@ namespace Synfire
         }
 
         /// <summary>
+        /// Loads arrays of any safetensors file by their names, such as weights from another tool, or those of another
+        /// network of which this one has a part. All others stay as they are. Everything is checked before anything changes.
+        /// </summary>
+        /// <param name="path">The path of the file.</param>
+        /// <param name="leaveOut">True: tensors that the file does not have, or has in another shape, are left out.</param>
+        /// <param name="sources">Which arrays.</param>
+        /// <returns>The names of the arrays of the network that were left out.</returns>
+        public string[] LoadArrays(string path, bool leaveOut, params ArraySource[] sources)
+        {
+            Errors.Given(path, "path");
+            using (Call call = new Call(this))
+            {
+                synfire_array_source* list = Sources(call, sources);
+                Errors.Check(Native.synfire_network_load_arrays(Raw, call.Text(path), list, (ulong)sources.Length,
+                                                                leaveOut ? 1 : 0));
+                return LeftOut(list, sources);
+            }
+        }
+
+        /// <summary>Loads arrays that must all be in the file, with the shapes that the network needs.</summary>
+        public Network LoadArrays(string path, params ArraySource[] sources)
+        {
+            LoadArrays(path, false, sources);
+            return this;
+        }
+
+        /// <summary>
+        /// Loads arrays of a safetensors file in memory, such as what <see cref="SaveToMemory"/> of another network has
+        /// returned.
+        /// </summary>
+        /// <param name="file">The whole file.</param>
+        /// <param name="leaveOut">True: tensors that the file does not have, or has in another shape, are left out.</param>
+        /// <param name="sources">Which arrays.</param>
+        /// <returns>The names of the arrays of the network that were left out.</returns>
+        public string[] LoadArraysFromMemory(ReadOnlySpan<byte> file, bool leaveOut, params ArraySource[] sources)
+        {
+            Errors.GivenSpan(file, "file");
+            using (Call call = new Call(this))
+                fixed (byte* data = &MemoryMarshal.GetReference(file))
+                {
+                    synfire_array_source* list = Sources(call, sources);
+                    Errors.Check(Native.synfire_network_load_arrays_from_memory(
+                        Raw, data, (ulong)file.Length, list, (ulong)sources.Length, leaveOut ? 1 : 0));
+                    return LeftOut(list, sources);
+                }
+        }
+
+        private static synfire_array_source* Sources(Call call, ArraySource[] sources)
+        {
+            var list = (synfire_array_source*)call.Memory(sources.Length, sizeof(synfire_array_source));
+            for (int i = 0; i < sources.Length; ++i)
+            {
+                list[i] = default(synfire_array_source);
+                list[i].theirs = call.Text(Errors.Given(sources[i].Theirs, "sources"));
+                list[i].ours = call.Text(sources[i].Ours);
+                list[i].layout = call.Text(sources[i].Layout);
+            }
+            return list;
+        }
+
+        private static string[] LeftOut(synfire_array_source* list, ArraySource[] sources)
+        {
+            var names = new List<string>();
+            for (int i = 0; i < sources.Length; ++i)
+                if (list[i].is_loaded == 0) names.Add(sources[i].Ours ?? sources[i].Theirs);
+            return names.ToArray();
+        }
+
+        /// <summary>
         /// Sets a data set of rows with one label each, from arrays of the program. Both are copied.
         /// </summary>
         /// <param name="set">Which of the network's data sets.</param>
@@ -273,14 +376,54 @@ namespace Synfire
             }
         }
 
+        /// <summary>
+        /// Evaluates rows with one label each, which become the evaluation data: <see cref="SetData{T}"/>, then Evaluate.
+        /// </summary>
+        /// <param name="inputs">All rows, one after the other, exactly as many as there are labels.</param>
+        /// <param name="labels">The label of each row, 0 to C - 1.</param>
+        public NetworkResult Evaluate<T>(T[] inputs, uint[] labels) where T : struct
+        {
+            return SetData(Data.Evaluation, inputs, labels).Evaluate();
+        }
+
+        /// <summary>Computes the output for rows of inputs in an array, and returns the outputs of all rows.</summary>
+        /// <param name="inputs">Whole rows, one after the other, at least one; uint stands for packed spikes.</param>
+        public float[] Infer<T>(T[] inputs) where T : struct { return Infer<T, float>(inputs); }
+
+        /// <summary>
+        /// Computes the output for rows of inputs in an array, and returns the outputs of all rows, of another type than
+        /// float: double of an f64 network, uint of packed spikes.
+        /// </summary>
+        /// <param name="inputs">Whole rows, one after the other, at least one; uint stands for packed spikes.</param>
+        public TOut[] Infer<TIn, TOut>(TIn[] inputs) where TIn : struct where TOut : struct
+        {
+            Errors.Given(inputs, "inputs");
+            DType dtype, ofOutput;
+            long row = RowOf("input", out dtype), count = inputs.LongLength / row;
+            // Values of another type are left to the library, which names the type.
+            if (ElementTypes.Of(typeof(TIn)) == dtype && (count == 0 || inputs.LongLength % row != 0))
+                throw new SynfireException(
+                    Status.ErrorInvalidArgument, "SYN-NETWORK-DATA",
+                    FormattableString.Invariant($"inputs has {inputs.LongLength} elements; whole rows of {row} are needed"), 0);
+            using (Buffer<TIn> rows = Context.CreateBuffer<TIn>(MemoryKind.Host, inputs.LongLength))
+            using (Buffer<TOut> results = Context.CreateBuffer<TOut>(MemoryKind.Host, count * RowOf("output", out ofOutput)))
+            {
+                new ReadOnlySpan<TIn>(inputs).CopyTo(rows.Span);
+                Infer(rows, count, results);
+                return results.Span.ToArray();
+            }
+        }
+
         // The type of inputs, and the elements of one row as they are stored: of packed spikes, words.
-        private long InputRow(out DType dtype)
+        private long InputRow(out DType dtype) { return RowOf("input", out dtype); }
+
+        private long RowOf(string which, out DType dtype)
         {
             using (new Use(Handle))
             {
                 synfire_buffer_desc desc = synfire_buffer_desc.Init;
                 synfire_buffer input;
-                fixed (byte* name = Synfire.Name.Long("input", "name"))
+                fixed (byte* name = Synfire.Name.Long(which, "name"))
                     Errors.Check(Native.synfire_network_get_buffer(Raw, name, &input));
                 try
                 {
@@ -323,7 +466,7 @@ namespace Synfire
                     sources[i] = default(synfire_stage_input);
                     sources[i].stage = call.Text(Errors.Given(inputs[i].Stage, "inputs"));
                     sources[i].port = call.Text(inputs[i].Port);
-                    sources[i].delay = 0;
+                    sources[i].delay = inputs[i].Delay;
                 }
                 synfire_stage_desc desc = synfire_stage_desc.Init;
                 desc.kind = call.Text(Errors.Given(kind, "kind"));

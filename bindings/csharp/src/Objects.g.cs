@@ -148,6 +148,35 @@ namespace Synfire
             }
         }
 
+        /// <summary>Creates a population code, a synapse whose arrays are the places and widths of its cells.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="options">What it is created with.</param>
+        public static Synapse Population(Context context, PopulationOptions options)
+        {
+            Errors.Given(options, "options");
+            using (Call call = new Call(Errors.Given(context, "context")))
+            {
+                synfire_population_desc desc = options.Desc(call);
+                synfire_synapse made;
+                Errors.Check(Native.synfire_synapse_create_population(context.Raw, &desc, &made));
+                return new Synapse(context, made);
+            }
+        }
+
+        /// <summary>Bytes that a synapse with these options takes, before anything is allocated.</summary>
+        /// <param name="context">The context it would belong to.</param>
+        /// <param name="options">What it is created with.</param>
+        public static SynapseMemory QueryMemory(Context context, PopulationOptions options)
+        {
+            using (Call call = new Call(Errors.Given(context, "context")))
+            {
+                synfire_population_desc desc = Errors.Given(options, "options").Desc(call);
+                synfire_synapse_memory memory = synfire_synapse_memory.Init;
+                Errors.Check(Native.synfire_synapse_query_memory_population(&desc, &memory));
+                return new SynapseMemory(memory);
+            }
+        }
+
         /// <summary>Creates a convolution with initial weights.</summary>
         /// <param name="context">The context it belongs to.</param>
         /// <param name="options">What it is created with.</param>
@@ -256,6 +285,15 @@ namespace Synfire
         /// </summary>
         public bool Nesterov { get; set; }
 
+        /// <summary>
+        /// How many batches each step is taken for, n: every step operation adds the gradients of its batch to
+        /// their mean, and every n-th takes the step
+        /// (<see cref="Graph.OptimizerStep(Optimizer, OptimizerStepArguments)"/>). With more than 1, the mean
+        /// takes as much memory as the gradients. At most 2^20. Default: 1. Since ABI 0.3; before, it had to be
+        /// 0.
+        /// </summary>
+        public uint BatchesPerStep { get; set; }
+
         /// <summary>Positive and finite. Default: 1e-3.</summary>
         public double LearningRate { get; set; }
 
@@ -285,6 +323,7 @@ namespace Synfire
             synfire_optimizer_desc desc = synfire_optimizer_desc.Init;
             desc.kind = (int)Kind;
             desc.nesterov = Nesterov ? 1 : 0;
+            desc.batches_per_step = BatchesPerStep;
             desc.learning_rate = LearningRate;
             desc.weight_decay = WeightDecay;
             desc.momentum = Momentum;
@@ -385,6 +424,14 @@ namespace Synfire
                                                                     learningRateFactor, weightDecayFactor, lower,
                                                                     upper));
             }
+        }
+
+        /// <summary>Changes the factors of a member, or freezes it, from the next step on.</summary>
+        public void SetFactors(int member, double learningRateFactor, double weightDecayFactor, bool frozen)
+        {
+            Errors.Check(Native.synfire_optimizer_set_factors(Raw, member, learningRateFactor, weightDecayFactor,
+                                                              frozen ? 1 : 0));
+            GC.KeepAlive(this);
         }
 
         /// <summary>Says how much memory an optimiser takes with the members that it has.</summary>
@@ -576,7 +623,11 @@ namespace Synfire
         /// <see cref="Network.TrainParameter(string, string, bool, double, double, double, double)"/>, pair after
         /// pair of synapse and neurons. Its values are the fields of <see cref="OptimizerOptions"/> from
         /// <c>"nesterov"</c> on, with the same defaults; here, a weight decay of 0 is none.
-        /// <c>"learning_rate"</c>, <c>"weight_decay"</c> and <c>"clip_norm"</c> can change between replays.
+        /// <c>"learning_rate"</c>, <c>"weight_decay"</c> and <c>"clip_norm"</c> can change between replays. So
+        /// can those of the schedule, which are the fields of <see cref="OptimizerStepArguments"/>, since ABI
+        /// 0.3: <c>"warmup_steps"</c>, <c>"schedule"</c>, <c>"schedule_steps"</c> and <c>"schedule_factor"</c>. A
+        /// schedule other than the constant one needs <c>"schedule_steps"</c>. A cosine has an end:
+        /// <see cref="Network.Train(long)"/> refuses batches that would go beyond it.
         /// </summary>
         public Network AddOptimizer(string name, OptimizerKind kind, double learningRate = 0)
         {
@@ -625,6 +676,26 @@ namespace Synfire
             Synfire.Name.Write(parameter, parameterText, "parameter");
             Errors.Check(Native.synfire_network_train_parameter(Raw, stageText, parameterText, perNeuron ? 1 : 0,
                                                                 learningRateFactor, weightDecayFactor, lower, upper));
+            GC.KeepAlive(this);
+            return this;
+        }
+
+        /// <summary>
+        /// Says how many numbers a parameter of neurons is: one for each neuron, one for each channel of their
+        /// map, or one for the layer, as it is at first. All begin with the value of the stage. The optimiser
+        /// trains as many, if it trains the parameter
+        /// (<see cref="Network.TrainParameter(string, string, bool, double, double, double, double)"/>, where a
+        /// <c>per_neuron</c> of 1 says <see cref="Scope.Neuron"/> too, and one of 0 says nothing; the last of
+        /// several calls counts). Files have all of them. The stage's layer gives and takes them one by one
+        /// (<see cref="Network.GetLayer(string)"/>, <see cref="Native.synfire_layer_set_parameter"/>).
+        /// </summary>
+        public Network SetScope(string stage, string parameter, Scope scope)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            byte* parameterText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(parameter, parameterText, "parameter");
+            Errors.Check(Native.synfire_network_set_scope(Raw, stageText, parameterText, (int)scope));
             GC.KeepAlive(this);
             return this;
         }
@@ -773,7 +844,9 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Returns the layer of a stage, as <see cref="Network.GetSynapse(string)"/> returns a synapse.
+        /// Returns the layer of a stage, as <see cref="Network.GetSynapse(string)"/> returns a synapse. The layer
+        /// of neurons in a cycle has one step, and its state is without the last spikes of the neurons, which the
+        /// network keeps.
         /// </summary>
         public Layer GetLayer(string stage)
         {
@@ -818,6 +891,21 @@ namespace Synfire
             Errors.Check(Native.synfire_network_get_buffer(Raw, nameText, &buffer));
             GC.KeepAlive(this);
             return new Buffer<T>(Context, buffer);
+        }
+
+        /// <summary>
+        /// Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser
+        /// that it made. <see cref="Network.QueryMemory()"/> says before what it will need.
+        /// </summary>
+        public MemoryUse MemoryUse
+        {
+            get
+            {
+                synfire_memory_use use = synfire_memory_use.Init;
+                Errors.Check(Native.synfire_network_get_memory_use(Raw, &use));
+                GC.KeepAlive(this);
+                return new MemoryUse(use);
+            }
         }
 
         /// <summary>
@@ -911,6 +999,64 @@ namespace Synfire
             desc.frozen = Frozen ? 1 : 0;
             desc.gradient_bits = GradientBits;
             desc.initial_weight = InitialWeight;
+            return desc;
+        }
+    }
+
+    /// <summary>The description of a <see cref="Synapse"/> of another kind.</summary>
+    public sealed class PopulationOptions
+    {
+        /// <summary>
+        /// Type of mu, sigma, outputs and gradients: <see cref="DType.F32"/> (default) or
+        /// <see cref="DType.F64"/>.
+        /// </summary>
+        public DType Dtype { get; set; }
+
+        /// <summary>Channels C, at least 1: the number of inputs if they have no map.</summary>
+        public long Channels { get; set; }
+
+        /// <summary>Cells P of each input, at least 1.</summary>
+        public long Cells { get; set; }
+
+        /// <summary>Height H of the map. Default: 1.</summary>
+        public long Height { get; set; }
+
+        /// <summary>Width W of the map. Default: 1.</summary>
+        public long Width { get; set; }
+
+        /// <summary>
+        /// The mu of the first cell of each input at the start. Finite in its type. Default, if
+        /// <see cref="Upper"/> is 0 too: -3.
+        /// </summary>
+        public double Lower { get; set; }
+
+        /// <summary>
+        /// The mu of the last cell, above <see cref="Lower"/>; those between are at equal distances, and a single
+        /// cell is in the middle. Default, if <see cref="Lower"/> is 0 too: 3.
+        /// </summary>
+        public double Upper { get; set; }
+
+        /// <summary>
+        /// The sigma of all cells at the start, above 0. Default: the distance between the mu of neighbouring
+        /// cells, or <see cref="Upper"/> - <see cref="Lower"/> of a single one.
+        /// </summary>
+        public double Sigma { get; set; }
+
+        /// <summary><c>true</c>: without gradients of mu and sigma. Default <c>false</c>: with.</summary>
+        public bool Frozen { get; set; }
+
+        internal synfire_population_desc Desc(Call call)
+        {
+            synfire_population_desc desc = synfire_population_desc.Init;
+            desc.dtype = (int)Dtype;
+            desc.channels = Channels;
+            desc.n_cells = Cells;
+            desc.height = Height;
+            desc.width = Width;
+            desc.lower = Lower;
+            desc.upper = Upper;
+            desc.sigma = Sigma;
+            desc.frozen = Frozen ? 1 : 0;
             return desc;
         }
     }
@@ -1070,6 +1216,79 @@ namespace Synfire
         }
     }
 
+    /// <summary>
+    /// Memory that an object holds now, in bytes, with everything that belongs to it: that of a network includes
+    /// its layers, synapses and graphs, that of a context all objects on it. An object that was destroyed counts
+    /// until it is freed.
+    /// </summary>
+    public sealed partial class MemoryUse
+    {
+        internal MemoryUse(synfire_memory_use raw)
+        {
+            HasContainers = raw.has_containers != 0;
+            HostBytes = raw.host_bytes;
+            HostBlocks = raw.host_blocks;
+            PinnedBytes = raw.pinned_bytes;
+            DeviceBytes = raw.device_bytes;
+            LibraryBytes = raw.library_bytes;
+            ContextBytes = raw.context_bytes;
+            BufferBytes = raw.buffer_bytes;
+            LayerBytes = raw.layer_bytes;
+            GraphBytes = raw.graph_bytes;
+            SynapseBytes = raw.synapse_bytes;
+            OptimizerBytes = raw.optimizer_bytes;
+            NetworkBytes = raw.network_bytes;
+            ModelBytes = raw.model_bytes;
+        }
+
+        /// <summary>
+        /// <c>true</c>: the containers of the library's C++ code count. 0: only larger blocks do
+        /// (<see cref="Native.synfire_memory_set_functions"/>).
+        /// </summary>
+        public bool HasContainers { get; }
+
+        /// <summary>Ordinary host memory, as synfire_allocate_callback was asked for it or would have been.</summary>
+        public ulong HostBytes { get; }
+
+        /// <summary>Number of blocks of it.</summary>
+        public ulong HostBlocks { get; }
+
+        /// <summary>Page-locked host memory; 0 on the host.</summary>
+        public ulong PinnedBytes { get; }
+
+        /// <summary>Memory of the GPU; 0 on the host. Without what CUDA takes for itself.</summary>
+        public ulong DeviceBytes { get; }
+
+        /// <summary>
+        /// The part of the sum of these three that belongs to no context (<see cref="Tag.Library"/>).
+        /// </summary>
+        public ulong LibraryBytes { get; }
+
+        /// <summary>The part that belongs to contexts themselves.</summary>
+        public ulong ContextBytes { get; }
+
+        /// <summary>The part that belongs to buffers.</summary>
+        public ulong BufferBytes { get; }
+
+        /// <summary>The part that belongs to layers.</summary>
+        public ulong LayerBytes { get; }
+
+        /// <summary>The part that belongs to graphs.</summary>
+        public ulong GraphBytes { get; }
+
+        /// <summary>The part that belongs to synapses.</summary>
+        public ulong SynapseBytes { get; }
+
+        /// <summary>The part that belongs to optimisers.</summary>
+        public ulong OptimizerBytes { get; }
+
+        /// <summary>The part that belongs to networks themselves.</summary>
+        public ulong NetworkBytes { get; }
+
+        /// <summary>The part that belongs to loaded models and surrogates.</summary>
+        public ulong ModelBytes { get; }
+    }
+
     /// <summary>The shapes and types of a synapse, as <see cref="Synapse.Info"/> returns them.</summary>
     public sealed partial class SynapseInfo
     {
@@ -1139,8 +1358,8 @@ namespace Synfire
         public int GradientBits { get; }
 
         /// <summary>
-        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c> or <c>"normalization"</c>. A constant
-        /// string that lives as long as the library.
+        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c>, <c>"population"</c> or
+        /// <c>"normalization"</c>. A constant string that lives as long as the library.
         /// </summary>
         public string Kind { get; }
 
@@ -1236,7 +1455,10 @@ namespace Synfire
             StateBytes = raw.state_bytes;
         }
 
-        /// <summary>Momentum, or the two moments of Adam, of all members so far.</summary>
+        /// <summary>
+        /// Momentum, or the two moments of Adam, of all members so far; with
+        /// <see cref="OptimizerOptions.BatchesPerStep"/> above 1, also their mean gradients.
+        /// </summary>
         public ulong MomentBytes { get; }
 
         /// <summary>The counters, a list of the members, and 8 bytes for every 1,024 elements.</summary>
@@ -1355,8 +1577,38 @@ namespace Synfire
         public double RateLoss { get; }
     }
 
+    public sealed unsafe partial class Context
+    {
+        /// <summary>Reports the memory that a context and all objects on it hold.</summary>
+        public MemoryUse MemoryUse
+        {
+            get
+            {
+                synfire_memory_use use = synfire_memory_use.Init;
+                Errors.Check(Native.synfire_context_get_memory_use(Raw, &use));
+                GC.KeepAlive(this);
+                return new MemoryUse(use);
+            }
+        }
+    }
+
     public sealed unsafe partial class Layer
     {
+        /// <summary>
+        /// Reports the memory that a layer holds: state, parameters, and the tape and sums of its passes that ran
+        /// now. Those of recorded passes belong to their graph.
+        /// </summary>
+        public MemoryUse MemoryUse
+        {
+            get
+            {
+                synfire_memory_use use = synfire_memory_use.Init;
+                Errors.Check(Native.synfire_layer_get_memory_use(Raw, &use));
+                GC.KeepAlive(this);
+                return new MemoryUse(use);
+            }
+        }
+
         /// <summary>
         /// How much memory <see cref="Native.synfire_layer_run_forward"/> and
         /// <see cref="Native.synfire_layer_run_backward"/> need from the caller.
@@ -1369,6 +1621,27 @@ namespace Synfire
                                                              &scratchBytes));
             GC.KeepAlive(this);
             return (tapeBytes, scratchBytes);
+        }
+    }
+
+    public sealed unsafe partial class Graph
+    {
+        /// <summary>
+        /// Reports the memory that a graph holds: operations, slots, tapes, values and its arena. Buffers and
+        /// layers that it uses count where they were created.
+        /// </summary>
+        public MemoryUse MemoryUse
+        {
+            get
+            {
+                using (Call call = new Call(this))
+                {
+                    synfire_memory_use use = synfire_memory_use.Init;
+                    Checked(Native.synfire_graph_get_memory_use(Raw, &use));
+                    Keep(call.Used);
+                    return new MemoryUse(use);
+                }
+            }
         }
     }
 

@@ -2154,8 +2154,8 @@ namespace Synfire
         public string Name { get; set; }
 
         /// <summary>
-        /// dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron.
-        /// Its shape is <c>[1]</c> or <c>[N]</c>.
+        /// dL/dp, read: f32 (f64 in an f64 layer), with as many elements as the parameter has values. Its shape
+        /// is <c>[1]</c>, <c>[C]</c> or <c>[N]</c>.
         /// </summary>
         public BufferBase Gradient { get; set; }
 
@@ -2462,8 +2462,9 @@ namespace Synfire
         public BufferBase GradOutput { get; set; }
 
         /// <summary>
-        /// The input of the forward, read, for the gradients of weights and bias. Null: these are not computed.
-        /// Its shape is <c>[T, B, K]</c>, or that of the packed format.
+        /// The input of the forward, read, for the gradients of weights and bias. Null: these are not computed. A
+        /// population code needs it for <see cref="GradInput"/> too, also if it is frozen. Its shape is
+        /// <c>[T, B, K]</c>, or that of the packed format.
         /// </summary>
         public BufferBase Input { get; set; }
 
@@ -2579,6 +2580,12 @@ namespace Synfire
     public sealed class OptimizerStepArguments
     {
         /// <summary>
+        /// One of <see cref="Synfire.Schedule"/>. Default: <see cref="Synfire.Schedule.Constant"/>. The
+        /// operation's value <c>"schedule"</c>. Since ABI 0.3; before, it had to be 0.
+        /// </summary>
+        public Schedule Schedule { get; set; }
+
+        /// <summary>
         /// Positive and finite. Default: that of the optimiser. The operation's value <c>"learning_rate"</c>.
         /// </summary>
         public double LearningRate { get; set; }
@@ -2593,12 +2600,34 @@ namespace Synfire
         /// </summary>
         public double ClipNorm { get; set; }
 
+        /// <summary>
+        /// Steps of the linear warm-up, 0 to 2^53. Default: 0. The operation's value <c>"warmup_steps"</c>. Since
+        /// ABI 0.3.
+        /// </summary>
+        public long WarmupSteps { get; set; }
+
+        /// <summary>
+        /// The steps N of the schedule, 1 to 2^53; needed unless the schedule is constant. Default: 0. The
+        /// operation's value <c>"schedule_steps"</c>. Since ABI 0.3.
+        /// </summary>
+        public long ScheduleSteps { get; set; }
+
+        /// <summary>
+        /// The factor e of the schedule, 0 to 1. 0: 0 of a cosine, 0.1 of <see cref="Synfire.Schedule.Step"/>.
+        /// The operation's value <c>"schedule_factor"</c>. Since ABI 0.3.
+        /// </summary>
+        public double ScheduleFactor { get; set; }
+
         internal synfire_optimizer_step_desc Desc(Call call)
         {
             synfire_optimizer_step_desc desc = synfire_optimizer_step_desc.Init;
+            desc.schedule = (int)Schedule;
             desc.learning_rate = LearningRate;
             desc.weight_decay = WeightDecay;
             desc.clip_norm = ClipNorm;
+            desc.warmup_steps = WarmupSteps;
+            desc.schedule_steps = ScheduleSteps;
+            desc.schedule_factor = ScheduleFactor;
             return desc;
         }
     }
@@ -3287,7 +3316,8 @@ namespace Synfire
 
         /// <summary>
         /// Appends a step of an optimiser, with the values <c>"learning_rate"</c>, <c>"weight_decay"</c> and
-        /// <c>"clip_norm"</c> (at least 0).
+        /// <c>"clip_norm"</c> (at least 0), and those of its schedule: <c>"schedule"</c>, <c>"warmup_steps"</c>,
+        /// <c>"schedule_steps"</c> and <c>"schedule_factor"</c>.
         /// </summary>
         /// <param name="optimizer">The optimizer.</param>
         /// <param name="arguments">The arguments of the operation.</param>

@@ -46,8 +46,8 @@ namespace Synfire.Tests
         {
             Refused(context_.CreateBuffer<float>(MemoryKind.Device, 3, 3), Status.ErrorInvalidArgument, "9 elements");
             Refused(context_.CreateBuffer<float>(MemoryKind.Device, 11), Status.ErrorInvalidArgument, "11 elements");
-            Check.Status(Status.ErrorInvalidArgument, () => layer_.SetParameter("tau", new[] { 1.0, 2.0 }),
-                         "two values");
+            Check.Status(Status.ErrorInvalidArgument, () => layer_.SetParameter("tau", new[] { 1.0, 2.0, 3.0 }),
+                         "three values for four neurons");
             Check.Status(Status.ErrorInvalidArgument, () => layer_.SetParameter("tau", new double[0]), "no values");
             Check.Status(Status.ErrorInvalidArgument, () => layer_.ReadState<float>("v", new float[3]),
                          "3 of 4 states");

@@ -80,6 +80,58 @@ namespace Synfire.Tests
             }
         }
 
+        // Rows in arrays: each has its output, whatever rows are beside it.
+        public static void TakesAndGivesArrays()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Built(context))
+            {
+                float[] rates = Enumerable.Range(0, Rows * Inputs).Select(i => i % 5 / 5f).ToArray();
+                uint[] labels = Enumerable.Range(0, Rows).Select(row => (uint)row % 2).ToArray();
+                float[] all = network.Infer(rates);
+                Check.Equal(all.Length, Rows * 2, "outputs");
+                Check.That(network.Infer(rates.Take(Inputs).ToArray()).SequenceEqual(all.Take(2)), "the first row");
+                Check.That(network.Evaluate(rates, labels).Counted == Rows, "all rows counted");
+                float[] less = rates.Skip(1).ToArray();
+                Refused(Status.ErrorInvalidArgument, "34", () => network.Infer(less));
+                Refused(Status.ErrorInvalidArgument, "34", () => network.Evaluate(less, labels));
+                Refused(Status.ErrorInvalidArgument, "whole rows of 5", () => network.Infer(new float[0]));
+                Refused(Status.ErrorInvalidArgument, "f64", () => network.Infer<float, double>(rates));
+            }
+        }
+
+        // Arrays of other files, frozen stages and schedules: the wrong ones are refused, and change nothing.
+        public static void TuningIsChecked()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Built(context), other = Stages(context), more = Stages(context))
+            {
+                other.SetValue("adam", "schedule", Schedule.Cosine).SetValue("adam", "schedule_steps", 2).Build();
+                byte[] before = network.SaveToMemory(), file = other.SaveToMemory();
+                Action<string, ArraySource> wrong = (words, source) => Refused(
+                    Status.ErrorInvalidArgument, words, () => network.LoadArraysFromMemory(file, false, source));
+                wrong("did you mean \"first.weights\"", new ArraySource("first.weights", "first.weight"));
+                wrong("did you mean \"first.bias\"", new ArraySource("first.bios", "first.bias"));
+                wrong("[6, 5]", new ArraySource("first.weights", "second.weights"));
+                wrong("SYN-FILE-DTYPE", new ArraySource("adam.step_count", "first.bias"));
+                wrong("SYN-NETWORK-LAYOUT", new ArraySource("first.weights", null, "io"));
+                Refused(Status.ErrorInvalidArgument, "SYN-FILE",
+                        () => network.LoadArraysFromMemory(new byte[100], false, "first.bias"));
+                Refused(Status.ErrorInvalidArgument, "SYN-FILE-OPEN", () => network.LoadArrays("no such file", "first.bias"));
+                network.SetValue("first", "frozen", true).SetValue("first", "frozen", false);
+                Check.That(network.SaveToMemory().SequenceEqual(before), "nothing changed");
+                string[] left = network.LoadArraysFromMemory(file, true, new ArraySource("first.weights", null, "oi"),
+                                                             new ArraySource("second.bias", "first.bias"));
+                Check.That(left.SequenceEqual(new[] { "first.bias" }), "what was left out");
+                network.LoadFromMemory(file); // with its schedule
+                network.Train(2);
+                Refused(Status.ErrorInvalidArgument, "2 were taken", () => network.Train(1));
+                // The best weights of another network.
+                more.AddStage("readout", "extra", new StageValues { { "reduction", "sum" } }, "hidden").Build();
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-OTHER", () => network.LoadFromMemory(more.SaveToMemory()));
+            }
+        }
+
         // A branch that cannot be is refused, and named.
         public static void BranchesAreChecked()
         {

@@ -156,6 +156,26 @@ namespace Synfire.Tests
                 optimizer.Step(new OptimizerStepArguments());
             }
             Convolution(context_);
+            Cells(context_);
+        }
+
+        // Two cells for each of two numbers.
+        private static void Cells(Context context)
+        {
+            PopulationOptions options = new PopulationOptions { Channels = 2, Cells = 2, Lower = -1, Upper = 1, Sigma = 1 };
+            using (Synapse synapse = Synapse.Population(context, options))
+            using (Buffer<float> output = context.CreateBuffer<float>(MemoryKind.Device, 4))
+            using (Buffer<float> input = context.CreateBuffer<float>(MemoryKind.Device, 2))
+            {
+                Check.That(synapse.Info.Kind == "population" && synapse.Info.OutputChannels == 4, "what it is");
+                Check.That(Synapse.QueryMemory(context, options).WeightBytes == 32, "bytes of mu and sigma");
+                float[] mu = new float[4];
+                synapse.Read<float>("mu", mu);
+                Same(mu, new float[] { -1, 1, -1, 1 }, "mu");
+                input.Upload(new float[] { -1, 1 });
+                synapse.Forward(new SynapseForwardArguments { Steps = 1, Batch = 1, Input = input, Output = output });
+                Check.That(Elements(output)[0] == 1 && Elements(output)[3] == 1 && Elements(output)[1] < 0.2f, "y");
+            }
         }
 
         // Kernels of two weights over maps of four places.

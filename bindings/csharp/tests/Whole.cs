@@ -89,6 +89,22 @@ namespace Synfire.Tests
                        "spikes.npy is that of the C program");
         }
 
+        public static void Gestures()
+        {
+            string recording = Path.Combine(Path.GetTempPath(), "synfire-" + Guid.NewGuid().ToString("N") + ".dat");
+            string network = Program.Setting("SYNFIRE_GESTURES");
+            Program.C("gestures", "--record \"" + recording + "\" --seconds 3");
+            Output output = Program.Managed("Gestures", "\"" + network + "\" \"" + recording + "\"");
+            string expected = Program.C("gestures", "--network \"" + network + "\" --recording \"" + recording + "\"");
+            File.Delete(recording);
+            Console.WriteLine("gestures:\n" + output.Text);
+            Check.Equal(output.Status, 0, "status");
+            Check.Contains(output.Text, " milliseconds, scores hash ");
+            // Its last line has times.
+            Check.That(Lines(output.Text).Length > 4 && expected.StartsWith(output.Text, StringComparison.Ordinal),
+                       "the names and scores of the C++ program: " + output.Text + expected);
+        }
+
         public static void Train()
         {
             Output output = Program.Managed("Train", "");
@@ -125,6 +141,16 @@ namespace Synfire.Tests
         {
             Output output = Program.Managed("Senses", "");
             Check.That(output.Status == 0 && output.Text == Program.C("senses"), "the numbers of the C program");
+        }
+
+        public static void Tuning()
+        {
+            Program.Folder = Directory.CreateDirectory(Path.Combine(Path.GetTempPath(), Path.GetRandomFileName())).FullName;
+            Output output = Program.Managed("Tuning", "");
+            Check.That(output.Status == 0 && output.Text == Program.C("tuning"),
+                       "the numbers of the C program: " + output.Text);
+            Directory.Delete(Program.Folder, true);
+            Program.Folder = null;
         }
 
         public static void Policy()

@@ -37,6 +37,13 @@ local function data(n_rows)
 end
 
 return {
+  { "memory in use", function()
+    local layer = context:layer{ n_steps = 4, n_neurons = 30 }
+    local use, all = layer:get_memory_use(), synfire.memory_use()
+    check.equal(use.layer_bytes > 0 and use.layer_bytes <= context:get_memory_use().layer_bytes, true, "the layer's bytes")
+    check.equal(all.host_bytes >= context:get_memory_use().host_bytes, true, "the bytes of all contexts")
+    layer:close()
+  end },
   { "the layout that the C compiler sees", function()
     local output, good = check.output(os.getenv("SYNFIRE_PROGRAMS") .. "/bindings-layout")
     check.that(good, "bindings-layout ends well")
@@ -165,6 +172,8 @@ return {
     local twin = small_network()
     twin:load_from_memory(file)
     check.equal(twin:save_to_memory(), file, "the same bytes")
+    local loaded = small_network():load_arrays_from_memory(file, { "first.weights", { theirs = "no", ours = "first.bias" } }, true)
+    check.that(loaded[1].is_loaded == 1 and loaded[2].is_loaded == 0, "what was left out")
     local outputs = ffi.new("float[18]")
     network:infer(rates, 9, outputs)
     check.that((outputs[0] > outputs[1]) and (outputs[2] < outputs[3]), "the classes of two rows")

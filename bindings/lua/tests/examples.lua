@@ -27,14 +27,19 @@ local function is_equal(name)
   end }
 end
 
+-- Both write the same file too.
+local function is_equal_with_file(name, path)
+  return { name, function()
+    local ours, good = example(name)
+    check.that(good, name .. " ends well: " .. ours)
+    local file = contents(path)
+    check.equal(ours, check.output(programs .. "/" .. name), "what " .. name .. " prints")
+    check.that(contents(path) == file, "the same file")
+  end }
+end
+
 return {
   -- On the host a replay is done when launch() returns, so no frame is late, however slow the machine is.
   is_equal("quickstart"), is_equal("senses"), is_equal("policy"),
-  { "network", function()
-    local ours, good = example("network")
-    check.that(good, "network ends well: " .. ours)
-    local file = contents("network.safetensors")
-    check.equal(ours, check.output(programs .. "/network"), "what network prints")
-    check.that(contents("network.safetensors") == file, "the same file")
-  end },
+  is_equal_with_file("network", "network.safetensors"), is_equal_with_file("tuning", "body.safetensors"),
 }

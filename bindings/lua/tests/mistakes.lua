@@ -135,6 +135,24 @@ local mistakes = {
   { "SYN-FILE-OPEN", "/no/such/file", function() context:network_from_file("/no/such/file") end },
   { "SYN-FILE-LENGTH", "", function() network:load_from_memory("no network") end },
   { "SYN-SNAPSHOT-DAMAGED", "", function() layer:restore("no snapshot") end },
+  { "LUA-TYPE", "file = 7; allowed: a string of bytes", function() network:load_arrays_from_memory(7, { "first.bias" }) end },
+  { "SYN-FILE-LENGTH", "", function() network:load_arrays_from_memory("no file", { "first.bias" }) end },
+  { "SYN-FILE-OPEN", "/no/such/file", function() network:load_arrays("/no/such/file", { "first.bias" }) end },
+  { "SYN-NETWORK-ARRAY", 'did you mean "first.bias"', function() network:load_arrays_from_memory(network:save_to_memory(), { "first.bios" }) end },
+  { "SYN-FILE-TENSOR", 'did you mean "first.bias"', function()
+    network:load_arrays_from_memory(network:save_to_memory(), { { theirs = "first.bios", ours = "first.bias" } })
+  end },
+  { "SYN-FILE-SHAPE", "[2, 4]", function()
+    network:load_arrays_from_memory(network:save_to_memory(), { ["first.weights"] = "first.bias" })
+  end },
+  { "SYN-NETWORK-LAYOUT", '"oi"', function()
+    network:load_arrays_from_memory(network:save_to_memory(), { { theirs = "first.weights", layout = "io" } })
+  end },
+  { "LUA-FIELD", "our (did you mean ours?)", function()
+    network:load_arrays_from_memory(network:save_to_memory(), { { theirs = "first.weights", our = "first.weights" } })
+  end },
+  { "SYN-NETWORK-SCHEDULE", "schedule_steps", function() network:set_value("sgd", "schedule", "cosine") end },
+  { "SYN-OPTIMIZER-MEMBER", "0 members", function() optimizer:set_factors(0, 1, 1, 0) end },
 }
 
 return {

@@ -26,8 +26,9 @@ from ._errors import (InvalidArgumentError, InvalidHandleError, OutOfMemoryError
 from ._library import LibraryError, abi_version, library_path, version_string
 from ._objects import (Buffer, Context, Graph, Handle, Layer, LoadedModel, LoadedSurrogate, Network, Optimizer,
                        Parameter, Result, Synapse, model_id, reclaim, surrogate_id)
+from ._process import memory_use, set_log
 
 __all__ = ["Answer", "Buffer", "Context", "Graph", "Handle", "InvalidArgumentError", "InvalidHandleError", "Layer",
            "LibraryError", "LoadedModel", "LoadedSurrogate", "Network", "Optimizer", "OutOfMemoryError", "Parameter",
            "Result", "StaleTapeError", "Synapse", "SynfireError", "UnsupportedError", "WrongOrderError", "abi_version",
-           "library_path", "model_id", "reclaim", "surrogate_id", "version_string"]
+           "library_path", "memory_use", "model_id", "reclaim", "set_log", "surrogate_id", "version_string"]

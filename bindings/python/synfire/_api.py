@@ -38,6 +38,17 @@ SYNFIRE_FALLBACK_NO_DRIVER = 2
 SYNFIRE_FALLBACK_DRIVER_TOO_OLD = 3
 SYNFIRE_FALLBACK_NO_DEVICE = 4
 SYNFIRE_FALLBACK_DEVICE_FAILED = 5
+SYNFIRE_TAG_LIBRARY = 0
+SYNFIRE_TAG_CONTEXT = 1
+SYNFIRE_TAG_BUFFER = 2
+SYNFIRE_TAG_LAYER = 3
+SYNFIRE_TAG_GRAPH = 4
+SYNFIRE_TAG_SYNAPSE = 5
+SYNFIRE_TAG_OPTIMIZER = 6
+SYNFIRE_TAG_NETWORK = 7
+SYNFIRE_TAG_MODEL = 8
+SYNFIRE_LOG_WARNING = 1
+SYNFIRE_LOG_CHOICE = 2
 SYNFIRE_MEMORY_DEVICE = 0
 SYNFIRE_MEMORY_PINNED = 1
 SYNFIRE_MEMORY_HOST = 2
@@ -59,6 +70,14 @@ SYNFIRE_MODEL_QIF = 4
 SYNFIRE_MODEL_EIF = 5
 SYNFIRE_MODEL_IZHIKEVICH = 6
 SYNFIRE_MODEL_LI = 7
+SYNFIRE_MODEL_LIF_EXACT = 8
+SYNFIRE_MODEL_LI_EXACT = 9
+SYNFIRE_MODEL_CUBA_LIF = 10
+SYNFIRE_MODEL_CUBA_LI = 11
+SYNFIRE_MODEL_ALIF = 12
+SYNFIRE_MODEL_CUBA_LIF_EXACT = 13
+SYNFIRE_MODEL_CUBA_LI_EXACT = 14
+SYNFIRE_MODEL_INTEGRATOR = 15
 SYNFIRE_SURROGATE_DEFAULT = 0
 SYNFIRE_SURROGATE_SIGMOID = 1
 SYNFIRE_SURROGATE_ATAN = 2
@@ -76,11 +95,13 @@ SYNFIRE_SURROGATE_LOG_TAILED_RELU = 13
 SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS = 14
 SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES = 15
 SYNFIRE_SURROGATE_RECT = 16
+SYNFIRE_SURROGATE_MULTI_GAUSSIAN = 17
 SYNFIRE_LOAD_CHECK = 0
 SYNFIRE_LOAD_COMPILE = 1
 SYNFIRE_LOAD_FINISH = 2
 SYNFIRE_RESET_HARD = 0
 SYNFIRE_RESET_SOFT = 1
+SYNFIRE_RESET_SOFT_DELAYED = 2
 SYNFIRE_TAPE_RECOMPUTE = 0
 SYNFIRE_TAPE_NONE = 1
 SYNFIRE_TAPE_STORE = 2
@@ -129,6 +150,9 @@ SYNFIRE_INITIALIZATION_ZERO = 2
 SYNFIRE_SCOPE_NEURON = 0
 SYNFIRE_SCOPE_CHANNEL = 1
 SYNFIRE_SCOPE_LAYER = 2
+SYNFIRE_SCHEDULE_CONSTANT = 0
+SYNFIRE_SCHEDULE_COSINE = 1
+SYNFIRE_SCHEDULE_STEP = 2
 SYNFIRE_OPTIMIZER_KIND_SGD = 0
 SYNFIRE_OPTIMIZER_KIND_ADAM = 1
 SYNFIRE_OPTIMIZER_KIND_ADAMW = 2
@@ -166,15 +190,20 @@ NAMES = {
         -10, "error_unsupported": -11, "error_cuda": -12, "error_callback": -13, "error_internal": -99},
     "backend": {"auto": 0, "host": 1, "cuda": 2},
     "fallback": {"none": 0, "not_built": 1, "no_driver": 2, "driver_too_old": 3, "no_device": 4, "device_failed": 5},
+    "tag": {"library": 0, "context": 1, "buffer": 2, "layer": 3, "graph": 4, "synapse": 5, "optimizer": 6, "network": 7,
+        "model": 8},
+    "log": {"warning": 1, "choice": 2},
     "memory": {"device": 0, "pinned": 1, "host": 2, "transient": 3},
     "dtype": {"f32": 0, "f64": 1, "bits": 2, "f16": 3, "bf16": 4, "u8": 5, "time_bits": 6, "u32": 7, "u64": 8},
-    "model": {"default": 0, "if": 1, "lif": 2, "plif": 3, "qif": 4, "eif": 5, "izhikevich": 6, "li": 7},
+    "model": {"default": 0, "if": 1, "lif": 2, "plif": 3, "qif": 4, "eif": 5, "izhikevich": 6, "li": 7, "lif_exact": 8,
+        "li_exact": 9, "cuba_lif": 10, "cuba_li": 11, "alif": 12, "cuba_lif_exact": 13, "cuba_li_exact": 14,
+        "integrator": 15},
     "surrogate": {"default": 0, "sigmoid": 1, "atan": 2, "piecewise_quadratic": 3, "piecewise_exp": 4, "soft_sign": 5,
         "super_spike": 6, "erf": 7, "piecewise_leaky_relu": 8, "s2nn": 9, "q_pseudo_spike": 10, "leaky_k_relu": 11,
         "fake_numerical_gradient": 12, "log_tailed_relu": 13, "nonzero_sign_log_abs": 14, "squarewave_fourier_series":
-        15, "rect": 16},
+        15, "rect": 16, "multi_gaussian": 17},
     "load": {"check": 0, "compile": 1, "finish": 2},
-    "reset": {"hard": 0, "soft": 1},
+    "reset": {"hard": 0, "soft": 1, "soft_delayed": 2},
     "tape": {"recompute": 0, "none": 1, "store": 2, "store_narrow": 3},
     "count": {"per_neuron": 0, "per_step": 1, "total": 2},
     "events_by": {"time": 0, "count": 1},
@@ -192,6 +221,7 @@ NAMES = {
     "input": {"spikes": 0, "values": 1, "counts": 2},
     "initialization": {"uniform": 0, "normal": 1, "zero": 2},
     "scope": {"neuron": 0, "channel": 1, "layer": 2},
+    "schedule": {"constant": 0, "cosine": 1, "step": 2},
     "optimizer_kind": {"sgd": 0, "adam": 1, "adamw": 2},
     "network_input": {"spikes": 0, "values": 1, "rates": 2, "counts": 3},
     "readout": {"sum": 0, "mean": 1, "max": 2, "last": 3, "steps": 4},
@@ -212,9 +242,36 @@ class synfire_context_properties(Structure):
     """Properties of a context and of the device that it runs on."""
 
 
+class synfire_memory_desc(Structure):
+    """Where the library gets host memory from."""
+
+
+class synfire_memory_use(Structure):
+    """Memory that an object holds now, in bytes, with everything that belongs to it: that of a network includes its
+    layers, synapses and graphs, that of a context all objects on it. An object that was destroyed counts until it is
+    freed.
+    """
+
+
+class synfire_log_desc(Structure):
+    """Who hears messages."""
+
+
 class synfire_buffer_desc(Structure):
     """How to create a buffer. Zero means the default in every field except `struct_size`. Either `n_elements` or
     `shape` must be given.
+    """
+
+
+class synfire_from_dlpack_desc(Structure):
+    """A tensor of another library: synfire_buffer_from_dlpack(). Zero means the default in every field except
+    `struct_size`.
+    """
+
+
+class synfire_to_dlpack_desc(Structure):
+    """A tensor for another library: synfire_buffer_to_dlpack(). Zero means the default in every field except
+    `struct_size`.
     """
 
 
@@ -493,6 +550,12 @@ class synfire_conv2d_desc(Structure):
     """
 
 
+class synfire_population_desc(Structure):
+    """How to create a population code. Zero means the default in every field except `struct_size`, `channels` and
+    `n_cells`.
+    """
+
+
 class synfire_synapse_memory(Structure):
     """Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory()."""
 
@@ -582,11 +645,21 @@ class synfire_network_file_desc(Structure):
     """
 
 
+class synfire_array_source(Structure):
+    """An array of a file for an array of a network: synfire_network_load_arrays(). Since ABI 0.3."""
+
+
 synfire_task = CFUNCTYPE(None, c_void_p, c_int32, c_int32)
 
 synfire_enqueue_task = CFUNCTYPE(c_void_p, c_void_p, synfire_task, c_void_p, c_int32, c_int32)
 
 synfire_finish_task = CFUNCTYPE(None, c_void_p, c_void_p)
+
+synfire_allocate_callback = CFUNCTYPE(c_void_p, c_void_p, c_uint64, c_uint64, c_int32)
+
+synfire_release_memory_callback = CFUNCTYPE(None, c_void_p, c_void_p, c_uint64, c_uint64, c_int32)
+
+synfire_log_callback = CFUNCTYPE(None, c_void_p, c_int32, c_char_p)
 
 synfire_release_callback = CFUNCTYPE(None, c_void_p)
 
@@ -621,6 +694,39 @@ synfire_context_properties._fields_ = [
     ("name", c_char * 128),
 ]
 
+synfire_memory_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("reserved", c_uint32),
+    ("allocate", synfire_allocate_callback),
+    ("release", synfire_release_memory_callback),
+    ("user", c_void_p),
+]
+
+synfire_memory_use._fields_ = [
+    ("struct_size", c_uint32),
+    ("has_containers", c_int32),
+    ("host_bytes", c_uint64),
+    ("host_blocks", c_uint64),
+    ("pinned_bytes", c_uint64),
+    ("device_bytes", c_uint64),
+    ("library_bytes", c_uint64),
+    ("context_bytes", c_uint64),
+    ("buffer_bytes", c_uint64),
+    ("layer_bytes", c_uint64),
+    ("graph_bytes", c_uint64),
+    ("synapse_bytes", c_uint64),
+    ("optimizer_bytes", c_uint64),
+    ("network_bytes", c_uint64),
+    ("model_bytes", c_uint64),
+]
+
+synfire_log_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("level", c_int32),
+    ("log", synfire_log_callback),
+    ("user", c_void_p),
+]
+
 synfire_buffer_desc._fields_ = [
     ("struct_size", c_uint32),
     ("memory", c_int32),
@@ -633,6 +739,23 @@ synfire_buffer_desc._fields_ = [
     ("release_user", c_void_p),
     ("release_flag", c_void_p),
     ("shape", c_uint64 * 4),
+]
+
+synfire_from_dlpack_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("unversioned", c_int32),
+    ("tensor", c_void_p),
+    ("stream", c_void_p),
+    ("words", c_int32),
+    ("reserved", c_uint32),
+]
+
+synfire_to_dlpack_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("unversioned", c_int32),
+    ("stream", c_void_p),
+    ("with_sign", c_int32),
+    ("reserved", c_uint32),
 ]
 
 synfire_load_desc._fields_ = [
@@ -685,6 +808,8 @@ synfire_layer_desc._fields_ = [
     ("detach_reset", c_int32),
     ("undecayed_input", c_int32),
     ("threads_per_block", c_uint32),
+    ("strict_threshold", c_int32),
+    ("refractory_steps", c_int32),
 ]
 
 synfire_layer_memory._fields_ = [
@@ -1367,6 +1492,20 @@ synfire_conv2d_desc._fields_ = [
     ("mask_length", c_uint64),
 ]
 
+synfire_population_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("dtype", c_int32),
+    ("channels", c_int64),
+    ("n_cells", c_int64),
+    ("height", c_int64),
+    ("width", c_int64),
+    ("lower", c_double),
+    ("upper", c_double),
+    ("sigma", c_double),
+    ("frozen", c_int32),
+    ("reserved", c_uint32),
+]
+
 synfire_synapse_memory._fields_ = [
     ("struct_size", c_uint32),
     ("reserved", c_uint32),
@@ -1460,7 +1599,7 @@ synfire_optimizer_desc._fields_ = [
     ("struct_size", c_uint32),
     ("kind", c_int32),
     ("nesterov", c_int32),
-    ("reserved", c_uint32),
+    ("batches_per_step", c_uint32),
     ("learning_rate", c_double),
     ("weight_decay", c_double),
     ("momentum", c_double),
@@ -1472,10 +1611,13 @@ synfire_optimizer_desc._fields_ = [
 
 synfire_optimizer_step_desc._fields_ = [
     ("struct_size", c_uint32),
-    ("reserved", c_uint32),
+    ("schedule", c_int32),
     ("learning_rate", c_double),
     ("weight_decay", c_double),
     ("clip_norm", c_double),
+    ("warmup_steps", c_int64),
+    ("schedule_steps", c_int64),
+    ("schedule_factor", c_double),
 ]
 
 synfire_optimizer_memory._fields_ = [
@@ -1570,15 +1712,28 @@ synfire_network_file_desc._fields_ = [
     ("replace_nonfinite", c_int32),
 ]
 
+synfire_array_source._fields_ = [
+    ("theirs", c_char_p),
+    ("ours", c_char_p),
+    ("layout", c_char_p),
+    ("is_loaded", c_int32),
+    ("reserved", c_uint32),
+]
+
 # The size of each structure as C has it.
 SIZES = {
     synfire_context_desc: 48,
     synfire_context_properties: 176,
+    synfire_memory_desc: 32,
+    synfire_memory_use: 112,
+    synfire_log_desc: 24,
     synfire_buffer_desc: 96,
+    synfire_from_dlpack_desc: 32,
+    synfire_to_dlpack_desc: 24,
     synfire_load_desc: 80,
     synfire_load_info: 96,
     synfire_check_report: 560,
-    synfire_layer_desc: 56,
+    synfire_layer_desc: 64,
     synfire_layer_memory: 96,
     synfire_parameter_info: 48,
     synfire_state_buffer: 16,
@@ -1626,6 +1781,7 @@ SIZES = {
     synfire_synapse_desc: 88,
     synfire_one_to_one_desc: 64,
     synfire_conv2d_desc: 200,
+    synfire_population_desc: 72,
     synfire_synapse_memory: 32,
     synfire_synapse_info: 104,
     synfire_synapse_array_info: 56,
@@ -1634,7 +1790,7 @@ SIZES = {
     synfire_synapse_backward_desc: 88,
     synfire_dropout_desc: 64,
     synfire_optimizer_desc: 72,
-    synfire_optimizer_step_desc: 32,
+    synfire_optimizer_step_desc: 56,
     synfire_optimizer_memory: 24,
     synfire_network_desc: 48,
     synfire_network_memory: 72,
@@ -1645,6 +1801,7 @@ SIZES = {
     synfire_network_array: 24,
     synfire_stage_result: 32,
     synfire_network_file_desc: 32,
+    synfire_array_source: 32,
 }
 
 # ---- Functions -------------------------------------------------------------------------------------------------------
@@ -1660,6 +1817,10 @@ FUNCTIONS = {
     "synfire_context_reclaim": (c_int32, [c_void_p, c_void_p]),
     "synfire_context_synchronize": (c_int32, [c_void_p]),
     "synfire_context_get_properties": (c_int32, [c_void_p, POINTER(synfire_context_properties)]),
+    "synfire_memory_set_functions": (c_int32, [POINTER(synfire_memory_desc)]),
+    "synfire_memory_get_use": (c_int32, [POINTER(synfire_memory_use)]),
+    "synfire_context_get_memory_use": (c_int32, [c_void_p, POINTER(synfire_memory_use)]),
+    "synfire_log_set_function": (c_int32, [POINTER(synfire_log_desc)]),
     "synfire_buffer_create": (c_int32, [c_void_p, POINTER(synfire_buffer_desc), c_void_p]),
     "synfire_buffer_destroy": (None, [c_void_p]),
     "synfire_buffer_get_data": (c_int32, [c_void_p, c_void_p, c_void_p]),
@@ -1668,6 +1829,8 @@ FUNCTIONS = {
     "synfire_buffer_download": (c_int32, [c_void_p, c_uint64, c_void_p, c_uint64]),
     "synfire_buffer_fill": (c_int32, [c_void_p, c_double]),
     "synfire_buffer_mark_written": (c_int32, [c_void_p]),
+    "synfire_buffer_from_dlpack": (c_int32, [c_void_p, POINTER(synfire_from_dlpack_desc), c_void_p]),
+    "synfire_buffer_to_dlpack": (c_int32, [c_void_p, POINTER(synfire_to_dlpack_desc), c_void_p]),
     "synfire_model_id": (c_int32, [c_char_p, c_void_p]),
     "synfire_surrogate_id": (c_int32, [c_char_p, c_void_p]),
     "synfire_model_load": (c_int32, [c_void_p, POINTER(synfire_load_desc), c_void_p]),
@@ -1683,6 +1846,7 @@ FUNCTIONS = {
     "synfire_layer_create": (c_int32, [c_void_p, POINTER(synfire_layer_desc), c_void_p]),
     "synfire_layer_destroy": (None, [c_void_p]),
     "synfire_layer_get_desc": (c_int32, [c_void_p, POINTER(synfire_layer_desc)]),
+    "synfire_layer_get_memory_use": (c_int32, [c_void_p, POINTER(synfire_memory_use)]),
     "synfire_layer_set_parameter": (c_int32, [c_void_p, c_char_p, c_void_p, c_uint64]),
     "synfire_layer_get_parameter": (c_int32, [c_void_p, c_char_p, c_void_p, c_uint64]),
     "synfire_layer_set_parameters": (c_int32, [c_void_p, POINTER(synfire_parameter_values), c_uint64]),
@@ -1775,12 +1939,16 @@ FUNCTIONS = {
     "synfire_graph_get_slot": (c_int32, [c_void_p, c_uint64, c_void_p, c_void_p, c_void_p]),
     "synfire_graph_write_dot": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "synfire_graph_get_statistics": (c_int32, [c_void_p, POINTER(synfire_graph_statistics)]),
+    "synfire_graph_get_memory_use": (c_int32, [c_void_p, POINTER(synfire_memory_use)]),
     "synfire_graph_reset_statistics": (c_int32, [c_void_p]),
     "synfire_synapse_query_memory": (c_int32, [POINTER(synfire_synapse_desc), POINTER(synfire_synapse_memory)]),
     "synfire_synapse_create": (c_int32, [c_void_p, POINTER(synfire_synapse_desc), c_void_p]),
     "synfire_synapse_query_memory_one_to_one": (c_int32, [POINTER(synfire_one_to_one_desc),
         POINTER(synfire_synapse_memory)]),
     "synfire_synapse_create_one_to_one": (c_int32, [c_void_p, POINTER(synfire_one_to_one_desc), c_void_p]),
+    "synfire_synapse_query_memory_population": (c_int32, [POINTER(synfire_population_desc),
+        POINTER(synfire_synapse_memory)]),
+    "synfire_synapse_create_population": (c_int32, [c_void_p, POINTER(synfire_population_desc), c_void_p]),
     "synfire_synapse_query_memory_conv2d": (c_int32, [POINTER(synfire_conv2d_desc), POINTER(synfire_synapse_memory)]),
     "synfire_synapse_create_conv2d": (c_int32, [c_void_p, POINTER(synfire_conv2d_desc), c_void_p]),
     "synfire_synapse_destroy": (None, [c_void_p]),
@@ -1803,6 +1971,7 @@ FUNCTIONS = {
     "synfire_optimizer_add_bias": (c_int32, [c_void_p, c_void_p, c_double, c_double]),
     "synfire_optimizer_add_parameter": (c_int32, [c_void_p, c_void_p, c_char_p, c_void_p, c_double, c_double, c_double,
         c_double]),
+    "synfire_optimizer_set_factors": (c_int32, [c_void_p, c_int32, c_double, c_double, c_int32]),
     "synfire_optimizer_query_memory": (c_int32, [c_void_p, POINTER(synfire_optimizer_memory)]),
     "synfire_optimizer_read": (c_int32, [c_void_p, c_int32, c_char_p, c_void_p, c_uint64]),
     "synfire_optimizer_write": (c_int32, [c_void_p, c_int32, c_char_p, c_void_p, c_uint64]),
@@ -1822,6 +1991,7 @@ FUNCTIONS = {
     "synfire_network_get_value": (c_int32, [c_void_p, c_char_p, c_char_p, c_void_p]),
     "synfire_network_train_parameter": (c_int32, [c_void_p, c_char_p, c_char_p, c_int32, c_double, c_double, c_double,
         c_double]),
+    "synfire_network_set_scope": (c_int32, [c_void_p, c_char_p, c_char_p, c_int32]),
     "synfire_network_set_mask": (c_int32, [c_void_p, c_char_p, c_void_p, c_uint64]),
     "synfire_network_set_class_weights": (c_int32, [c_void_p, c_char_p, c_void_p, c_uint64]),
     "synfire_network_query_memory": (c_int32, [c_void_p, POINTER(synfire_network_memory)]),
@@ -1846,6 +2016,7 @@ FUNCTIONS = {
     "synfire_network_get_optimizer": (c_int32, [c_void_p, c_char_p, c_void_p]),
     "synfire_network_get_graph": (c_int32, [c_void_p, c_int32, c_void_p]),
     "synfire_network_get_buffer": (c_int32, [c_void_p, c_char_p, c_void_p]),
+    "synfire_network_get_memory_use": (c_int32, [c_void_p, POINTER(synfire_memory_use)]),
     "synfire_network_save": (c_int32, [c_void_p, c_char_p]),
     "synfire_network_save_to_memory": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "synfire_network_load": (c_int32, [c_void_p, c_char_p]),
@@ -1853,4 +2024,7 @@ FUNCTIONS = {
     "synfire_network_create_from_file": (c_int32, [c_void_p, c_char_p, POINTER(synfire_network_file_desc), c_void_p]),
     "synfire_network_create_from_memory": (c_int32, [c_void_p, c_void_p, c_uint64, POINTER(synfire_network_file_desc),
         c_void_p]),
+    "synfire_network_load_arrays": (c_int32, [c_void_p, c_char_p, POINTER(synfire_array_source), c_uint64, c_int32]),
+    "synfire_network_load_arrays_from_memory": (c_int32, [c_void_p, c_void_p, c_uint64, POINTER(synfire_array_source),
+        c_uint64, c_int32]),
 }

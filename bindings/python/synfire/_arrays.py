@@ -53,45 +53,70 @@ class DLManagedTensor(ctypes.Structure):
     _fields_ = [("tensor", DLTensor), ("manager", ctypes.c_void_p), ("deleter", DELETER)]
 
 
+class DLManagedTensorVersioned(ctypes.Structure):
+    """The same since version 1 of the standard."""
+
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("manager", ctypes.c_void_p), ("deleter", DELETER),
+                ("flags", ctypes.c_uint64), ("tensor", DLTensor)]
+
+
 DL_CPU, DL_CUDA, DL_PINNED = 1, 2, 3
-_DL_NUMBERS = {"f32": (2, 32), "f64": (2, 64), "f16": (2, 16), "bf16": (4, 16), "u8": (1, 8), "u32": (1, 32),
-               "bits": (1, 32), "time_bits": (1, 32), "u64": (1, 64)}
 _DL_TYPES = {(2, 32): "f32", (2, 64): "f64", (2, 16): "f16", (4, 16): "bf16", (1, 8): "u8", (6, 8): "u8",
              (1, 32): "u32", (1, 64): "u64"}
 
 _python = ctypes.pythonapi
 _get_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
+_has_name = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
+_set_name = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_SetName", _python))
 _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
     ("PyCapsule_New", _python))
 # The destructor of a capsule gets an object that is being destroyed, which no reference may be made to.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _python))
 _pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _python))
-_NAME = b"dltensor"
-_exported: Dict[int, Tuple[Any, ...]] = {}
-
-
-@DELETER
-def _delete(address):
-    _exported.pop(address, None)
+# The names of a capsule, which C keeps, and what it is called when its tensor was taken.
+_NAME, _VERSIONED = b"dltensor", b"dltensor_versioned"
+_USED = {_NAME: b"used_dltensor", _VERSIONED: b"used_dltensor_versioned"}
+_STRUCTURES = {_NAME: DLManagedTensor, _VERSIONED: DLManagedTensorVersioned}
 
 
 @ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 def _drop_capsule(capsule):
-    if _is_valid(capsule, _NAME):  # nobody took it
-        _exported.pop(_pointer_of(capsule, _NAME), None)
+    for name, structure in _STRUCTURES.items():
+        if _is_valid(capsule, name):  # nobody took it
+            where = _pointer_of(capsule, name)
+            structure.from_address(where).deleter(where)
 
 
-def to_dlpack(address: int, dtype: str, shape: Tuple[int, ...], device: Tuple[int, int], owner: Any) -> Any:
-    """A capsule with an array that keeps `owner` alive."""
-    managed, lengths = DLManagedTensor(), (ctypes.c_int64 * max(len(shape), 1))(*shape)
-    code, bits = _DL_NUMBERS[dtype]
-    tensor = managed.tensor
-    tensor.data, tensor.device_type, tensor.device_id, tensor.ndim = address, device[0], device[1], len(shape)
-    tensor.code, tensor.bits, tensor.lanes, tensor.shape = code, bits, 1, lengths
-    managed.deleter = _delete
-    where = ctypes.addressof(managed)
-    _exported[where] = (managed, lengths, owner)
-    return _new_capsule(where, _NAME, ctypes.cast(_drop_capsule, ctypes.c_void_p))
+def capsule_of(tensor: int, versioned: bool) -> Any:
+    """A capsule with a tensor that the library gives."""
+    return _new_capsule(tensor, _VERSIONED if versioned else _NAME, ctypes.cast(_drop_capsule, ctypes.c_void_p))
+
+
+def tensor_in(capsule: Any, what: str) -> Tuple[int, bytes]:
+    """Where the tensor of a capsule is, and the capsule's name."""
+    for name in _STRUCTURES:
+        if _has_name(capsule, name):
+            return _get_pointer(capsule, name), name
+    return refuse("PYTHON-ARRAY", f"{what} gives no capsule of DLPack, or one that was used before")
+
+
+def taken(capsule: Any, name: bytes) -> None:
+    """The tensor belongs to the library now."""
+    _set_name(capsule, _USED[name])
+
+
+def capsule_from(array: Any, what: str, stream: Optional[int]) -> Any:
+    """The capsule of an array, versioned if it can be. On a GPU, its data is ready on the stream."""
+    if getattr(array, "requires_grad", False):
+        array = array.detach()
+    words = {} if stream is None else {"stream": stream}
+    try:
+        try:
+            return array.__dlpack__(max_version=(1, 0), **words)
+        except TypeError:  # it knows no versions
+            return array.__dlpack__(**words)
+    except (TypeError, RuntimeError, BufferError, ValueError) as problem:
+        return refuse("PYTHON-ARRAY", f"{what} does not give its memory: {problem}")
 
 
 def _is_contiguous(shape: Tuple[int, ...], strides: Tuple[int, ...], unit: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _api, _arrays
 from ._call import Answer, Caller, answer_of, described, flag, real, stream_number, text, whole
@@ -20,6 +20,8 @@ from ._operations import (BufferMethods, ContextMethods, GraphMethods, LayerMeth
 
 Array = Any
 Stream = Any
+# Models that never fire: V of every step is what they give.
+SILENT = ("li", "li_exact", "cuba_li", "cuba_li_exact", "integrator")
 
 
 def _own_text(call: Callable[[Any, Any], int]) -> bytes:
@@ -95,6 +97,20 @@ class Handle(Caller):
 
     def _closed_text(self) -> str:
         return " (closed)" if self.closed else ""
+
+
+class SignedBuffer:
+    """A buffer whose integers are given as those with a sign. See Buffer.signed."""
+
+    def __init__(self, buffer: "Buffer"):
+        self._buffer = buffer
+
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        return self._buffer.__dlpack_device__()
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Optional[Tuple[int, int]] = None,
+                   dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None) -> Any:
+        return self._buffer._give(stream, max_version, dl_device, copy, True)
 
 
 # ---- Contexts --------------------------------------------------------------------------------------------------------
@@ -209,6 +225,32 @@ class Buffer(BufferMethods, Handle):
             raise
         return made
 
+    @classmethod
+    def from_dlpack(cls, context: Context, array: Array, *, dtype: Optional[str] = None, stream: Any = None,
+                    what: str = "the array") -> "Buffer":
+        """A buffer over the memory of an array of another library by DLPack, which is not copied and kept for as long as
+        the library needs it. Its steps may lie apart (a row pitch), and memory that is read-only stays so: what would write
+        it is refused.
+
+        dtype: what integers of 32 bits are: "u32", "bits" or "time_bits". stream: on a GPU, the stream on which the array
+        is ready (`tensor` and `unversioned` of C follow from the array); by default CUDA's default stream. The context's
+        own stream waits for it.
+        """
+        if not hasattr(array, "__dlpack__"):
+            refuse("PYTHON-ARRAY", f"{what} is {type(array).__name__}, which has no DLPack")
+        number = None
+        if array.__dlpack_device__()[0] == _arrays.DL_CUDA:
+            number = 1 if stream is None else stream_number(stream)
+        capsule = _arrays.capsule_from(array, what, number)
+        tensor, name = _arrays.tensor_in(capsule, what)
+        desc = described("synfire_from_dlpack_desc", unversioned=int(name == b"dltensor"), tensor=tensor,
+                         stream=number if context.on_gpu else None,
+                         words=0 if dtype is None else constant("dtype", "dtype", dtype))
+        handle = ctypes.c_void_p()
+        check(library().synfire_buffer_from_dlpack(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
+        _arrays.taken(capsule, name)
+        return cls._adopted(context, handle.value)
+
     def _describe(self) -> None:
         desc = self.describe()
         self._shape = tuple(one for one in desc.shape if one) or (desc.n_elements,)
@@ -274,17 +316,34 @@ class Buffer(BufferMethods, Handle):
             return (_arrays.DL_PINNED if self.context.on_gpu and self.memory == "pinned" else _arrays.DL_CPU, 0)
         return (_arrays.DL_CUDA, self.context.device)
 
-    def __dlpack__(self, *, stream: Any = None, **_: Any) -> Any:
-        """The memory for other libraries. With stream=-1 nothing is waited for; otherwise what was enqueued on the
-        context's own stream is done first.
+    def __dlpack__(self, *, stream: Any = None, max_version: Optional[Tuple[int, int]] = None,
+                   dl_device: Optional[Tuple[int, int]] = None, copy: Optional[bool] = None) -> Any:
+        """The memory for other libraries. On a GPU, the stream that they name, by default CUDA's default stream, waits for
+        what was enqueued on the context's own; with -1, none does.
         """
-        if self._row_pitch:
-            refuse("PYTHON-CONTIGUOUS", "this buffer has a row pitch, which DLPack is not given")
-        if self.memory == "transient":
-            refuse("PYTHON-DEVICE", "a transient buffer has no memory of its own")
+        return self._give(stream, max_version, dl_device, copy, False)
+
+    def _give(self, stream: Any, max_version: Optional[Tuple[int, int]], dl_device: Optional[Tuple[int, int]],
+              copy: Optional[bool], with_sign: bool) -> Any:
+        if copy:
+            raise BufferError("this buffer gives its own memory, and makes no copy")
+        if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
+            raise BufferError(f"this buffer is on device {self.__dlpack_device__()} of DLPack, not on {tuple(dl_device)}")
+        number = None
         if not self._is_of_host and stream != -1:
-            self.context.synchronize()
-        return _arrays.to_dlpack(self.address, self._dtype, self._shape, self.__dlpack_device__(), self)
+            if stream == 0:
+                refuse("PYTHON-STREAM", "stream is 0, which DLPack does not allow for CUDA: 1 is the default stream")
+            number = 1 if stream is None else stream_number(stream)
+        versioned = max_version is not None and max_version[0] >= 1
+        desc = described("synfire_to_dlpack_desc", unversioned=int(not versioned), stream=number, with_sign=int(with_sign))
+        tensor = ctypes.c_void_p()
+        check(library().synfire_buffer_to_dlpack(self.handle, ctypes.byref(desc), ctypes.byref(tensor)))
+        return _arrays.capsule_of(tensor.value or 0, versioned)
+
+    @property
+    def signed(self) -> "SignedBuffer":
+        """The same memory for libraries without unsigned integers of 32 and 64 bits: `torch.from_dlpack(spikes.signed)`."""
+        return SignedBuffer(self)
 
     def upload(self, array: Array, offset: int = 0) -> None:
         """Copies an array into the buffer, from byte `offset` on."""
@@ -364,20 +423,23 @@ class Layer(LayerMethods, Handle):
 
     steps: T of one forward. neurons: N, or the shape of one step, whose product is N. batch: rows that share the
     parameters. model: "lif" and others, a name that was added to the library, or a LoadedModel. surrogate: "sigmoid"
-    and others, or a LoadedSurrogate. reset: "hard" or "soft". Every other keyword is a parameter: a number, or one per
+    and others, or a LoadedSurrogate. reset: "hard", "soft" or "soft_delayed". strict_threshold: fires above the
+    threshold, not at it. refractory_steps: steps after a spike in which V stays as the reset left it, and nothing
+    fires. Every other keyword is a parameter: a number, or one per
     neuron. Parameters are read and set by name at any time: layer["tau"] = 20.0.
     """
 
     _destroy = "synfire_layer_destroy"
     OPTIONS = ("steps", "neurons", "batch", "model", "dtype", "reset", "surrogate", "detach_reset", "undecayed_input",
-               "threads_per_block")
+               "strict_threshold", "refractory_steps", "threads_per_block")
 
     def __init__(self, context: Context, *, steps: int, neurons: Union[int, Sequence[int]], batch: int = 1,
                  model: Any = "lif", dtype: Union[str, int] = "f32", reset: Union[str, int] = "hard",
                  surrogate: Any = "default", detach_reset: bool = False, undecayed_input: bool = False,
-                 threads_per_block: int = 0, **parameters: Any):
+                 strict_threshold: bool = False, refractory_steps: int = 0, threads_per_block: int = 0,
+                 **parameters: Any):
         desc = self._desc(steps, neurons, batch, model, dtype, reset, surrogate, detach_reset, undecayed_input,
-                          threads_per_block)
+                          strict_threshold, refractory_steps, threads_per_block)
         handle = ctypes.c_void_p()
         check(library().synfire_layer_create(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
@@ -391,7 +453,8 @@ class Layer(LayerMethods, Handle):
 
     @staticmethod
     def _desc(steps: Any, neurons: Any, batch: Any, model: Any, dtype: Any, reset: Any, surrogate: Any,
-              detach_reset: Any, undecayed_input: Any, threads_per_block: Any) -> Any:
+              detach_reset: Any, undecayed_input: Any, strict_threshold: Any, refractory_steps: Any,
+              threads_per_block: Any) -> Any:
         return described("synfire_layer_desc", model=_id(model, "model", "synfire_model_id"),
                          n_steps=whole("steps", steps), n_neurons=_product(_lengths("neurons", neurons)),
                          batch=whole("batch", batch), dtype=constant("dtype", "dtype", dtype),
@@ -399,6 +462,8 @@ class Layer(LayerMethods, Handle):
                          surrogate=_id(surrogate, "surrogate", "synfire_surrogate_id"),
                          detach_reset=flag("detach_reset", detach_reset),
                          undecayed_input=flag("undecayed_input", undecayed_input),
+                         strict_threshold=flag("strict_threshold", strict_threshold),
+                         refractory_steps=whole("refractory_steps", refractory_steps),
                          threads_per_block=whole("threads_per_block", threads_per_block))
 
     def _describe(self) -> None:
@@ -430,10 +495,11 @@ class Layer(LayerMethods, Handle):
     @classmethod
     def query_memory(cls, *, steps: int, neurons: Union[int, Sequence[int]], batch: int = 1, model: Any = "lif",
                      dtype: Union[str, int] = "f32", reset: Union[str, int] = "hard", surrogate: Any = "default",
-                     detach_reset: bool = False, undecayed_input: bool = False, threads_per_block: int = 0) -> Answer:
+                     detach_reset: bool = False, undecayed_input: bool = False, strict_threshold: bool = False,
+                     refractory_steps: int = 0, threads_per_block: int = 0) -> Answer:
         """How much memory a layer with these arguments would take, before anything is allocated."""
         desc = cls._desc(steps, neurons, batch, model, dtype, reset, surrogate, detach_reset, undecayed_input,
-                         threads_per_block)
+                         strict_threshold, refractory_steps, threads_per_block)
         memory = described("synfire_layer_memory")
         check(library().synfire_layer_query_memory(ctypes.byref(desc), ctypes.byref(memory)))
         return answer_of(memory)
@@ -521,12 +587,12 @@ class Layer(LayerMethods, Handle):
         check(library().synfire_layer_run_backward(self.handle, ctypes.byref(desc), stream_number(stream)))
 
     def __call__(self, x: Array, stream: Stream = None) -> Any:
-        """Runs a forward from the layer's state and returns the spikes, of the type and shape of `x` in NumPy. In LI,
-        which has no spikes, V of every step.
+        """Runs a forward from the layer's state and returns the spikes, of the type and shape of `x` in NumPy. Of models
+        that never fire, V of every step.
         """
         array = _arrays.numpy().asarray(x)
         spikes = _arrays.numpy().empty_like(array, order="C")
-        self.forward(x=array, stream=stream, **{"v_seq" if self._model == "li" else "spikes": spikes})
+        self.forward(x=array, stream=stream, **{"v_seq" if self._model in SILENT else "spikes": spikes})
         self.context.synchronize()
         return spikes
 
@@ -563,7 +629,8 @@ class Layer(LayerMethods, Handle):
 # ---- Synapses --------------------------------------------------------------------------------------------------------
 
 class Synapse(SynapseMethods, Handle):
-    """Weights between layers. Synapse(...) is dense; Synapse.one_to_one and Synapse.conv2d are the others.
+    """Weights between layers. Synapse(...) is dense; Synapse.one_to_one, Synapse.conv2d and
+    Synapse.population are the others.
 
     Arrays are read and written by name, as arrays of NumPy: synapse["weights"].
     """
@@ -1044,8 +1111,46 @@ class Network(NetworkMethods, Handle):
         """As load(), from bytes."""
         check(library().synfire_network_load_from_memory(self.handle, ctypes.c_char_p(data), len(data)))
 
+    def load_arrays(self, file: Union[str, os.PathLike, bytes], sources: Union[Mapping[str, Any], Sequence[Any]], *,
+                    leave_out: bool = False) -> List[str]:
+        """Loads arrays of any safetensors file, or of its bytes, by their names: {"theirs": "ours"}; with a layout of
+        PyTorch, {"theirs": ("ours", "oihw")}; or a list of names that both have, ("theirs", "ours") and
+        ("theirs", "ours", "oihw"). All others stay as they are, and everything is checked before anything changes.
+
+        With `leave_out`, tensors that the file does not have, or has in another shape, are left out. Returns the names of
+        the arrays of the network that they were for.
+        """
+        named = _array_sources(sources)
+        entries = (_api.synfire_array_source * max(len(named), 1))()
+        for entry, (theirs, ours, layout) in zip(entries, named):
+            entry.theirs, entry.ours = text("a name of the file", theirs), text("a name of the network", ours)
+            entry.layout = None if layout is None else text("a layout", layout)
+        if isinstance(file, bytes):
+            check(library().synfire_network_load_arrays_from_memory(self.handle, ctypes.c_char_p(file), len(file), entries,
+                                                                    len(named), int(leave_out)))
+        else:
+            check(library().synfire_network_load_arrays(self.handle, os.fsencode(file), entries, len(named),
+                                                        int(leave_out)))
+        return [ours for entry, (_, ours, _) in zip(entries, named) if entry.is_loaded == 0]
+
     def __repr__(self) -> str:
         return f"<Network{self._closed_text()}>"
+
+
+def _array_sources(sources: Any) -> List[Tuple[Any, Any, Any]]:
+    """The name in the file, that in the network and the layout of each of the sources of load_arrays()."""
+    if isinstance(sources, (str, bytes)) or not isinstance(sources, Iterable):
+        refuse("PYTHON-SOURCES", f"sources is {sources!r}; a dictionary or a list is needed")
+    if isinstance(sources, Mapping):
+        sources = [(theirs, *(ours if isinstance(ours, (tuple, list)) else (ours,))) for theirs, ours in sources.items()]
+    named = []
+    for source in sources:
+        names = source if isinstance(source, (tuple, list)) else (source, source)
+        if len(names) not in (2, 3):
+            refuse("PYTHON-SOURCES", f"one of the sources is {source!r}; a name, two names, or two names and a layout "
+                                     "are needed")
+        named.append((*names, None)[:3])
+    return named
 
 
 def _c_name(key: str) -> str:

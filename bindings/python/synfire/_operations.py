@@ -467,9 +467,13 @@ _DROPOUT = (
     ("offset", "offset", "int"),
 )
 _OPTIMIZER_STEP = (
+    ("schedule", "schedule", "choice", "schedule"),
     ("learning_rate", "learning_rate", "float"),
     ("weight_decay", "weight_decay", "float"),
     ("clip_norm", "clip_norm", "float"),
+    ("warmup_steps", "warmup_steps", "int"),
+    ("schedule_steps", "schedule_steps", "int"),
+    ("schedule_factor", "schedule_factor", "float"),
 )
 _ONE_TO_ONE = (
     ("input_kind", "input_kind", "choice", "input"),
@@ -482,6 +486,17 @@ _ONE_TO_ONE = (
     ("frozen", "frozen", "flag"),
     ("gradient_bits", "gradient_bits", "int"),
     ("initial_weight", "initial_weight", "float"),
+)
+_POPULATION = (
+    ("dtype", "dtype", "choice", "dtype"),
+    ("channels", "channels", "int"),
+    ("cells", "n_cells", "int"),
+    ("height", "height", "int"),
+    ("width", "width", "int"),
+    ("lower", "lower", "float"),
+    ("upper", "upper", "float"),
+    ("sigma", "sigma", "float"),
+    ("frozen", "frozen", "flag"),
 )
 _CONV2D = (
     ("input_kind", "input_kind", "choice", "input"),
@@ -542,6 +557,41 @@ class ContextProperties(Answer):
     """Bytes of device memory; 0 on the host."""
     name: str
     """Name of the GPU, or name, instruction level and threading of the host backend (e.g. `"host avx512, pool"`)."""
+
+
+class MemoryUse(Answer):
+    """Memory that an object holds now, in bytes, with everything that belongs to it: that of a network includes its
+    layers, synapses and graphs, that of a context all objects on it. An object that was destroyed counts until it is
+    freed.
+    """
+    has_containers: int
+    """1: the containers of the library's C++ code count. 0: only larger blocks do (`memory_set_functions()`)."""
+    host_bytes: int
+    """Ordinary host memory, as synfire_allocate_callback was asked for it or would have been."""
+    host_blocks: int
+    """Number of blocks of it."""
+    pinned_bytes: int
+    """Page-locked host memory; 0 on the host."""
+    device_bytes: int
+    """Memory of the GPU; 0 on the host. Without what CUDA takes for itself."""
+    library_bytes: int
+    """The part of the sum of these three that belongs to no context ("library")."""
+    context_bytes: int
+    """The part that belongs to contexts themselves."""
+    buffer_bytes: int
+    """The part that belongs to buffers."""
+    layer_bytes: int
+    """The part that belongs to layers."""
+    graph_bytes: int
+    """The part that belongs to graphs."""
+    synapse_bytes: int
+    """The part that belongs to synapses."""
+    optimizer_bytes: int
+    """The part that belongs to optimisers."""
+    network_bytes: int
+    """The part that belongs to networks themselves."""
+    model_bytes: int
+    """The part that belongs to loaded models and surrogates."""
 
 
 class BufferDesc(Answer):
@@ -638,11 +688,12 @@ class LayerMemory(Answer):
     checkpoint_interval: int
     """Steps between two checkpoints of V on the tape."""
     state_bytes: int
-    """State V `[B, N]` (and W), each rounded up to 256 bytes."""
+    """State V `[B, N]` (and W, and the countdown of a delayed reset or refractory steps), each rounded up to 256 bytes.
+    """
     parameter_bytes: int
     """Parameters, one number each, and the constants derived from them."""
     per_neuron_parameter_bytes: int
-    """Constants per neuron; added once, with the first parameter that becomes one number per neuron."""
+    """Constants per neuron; added once, with the first parameter that becomes one number per channel or neuron."""
     tape_bytes: int
     """One tape: V (and W) as `[ceil(T/checkpoint_interval), B, N]`. Not needed for inference."""
     gradient_bytes: int
@@ -650,7 +701,7 @@ class LayerMemory(Answer):
     Recorded backwards have theirs in the memory of their graph, which they share with other temporary arrays.
     """
     per_neuron_gradient_bytes: int
-    """Added once, when gradients of parameters are computed and parameters are one number per neuron."""
+    """Added once, when gradients of parameters are computed and parameters are one number per channel or neuron."""
     stored_tape_bytes: int
     """H of "store"; added to the tape of such a forward, unless H is written over X."""
     narrow_tape_bytes: int
@@ -658,8 +709,8 @@ class LayerMemory(Answer):
     narrow_tape_spike_bytes: int
     """Spikes beside the H of "store_narrow"; added to the tape of such a forward. 0 in f32 and f64."""
     per_neuron_value_bytes: int
-    """Values in f64; added with each parameter that becomes one number per neuron. Each change of the parameter that is
-    in flight takes the same amount of page-locked host memory, at most eight times in all.
+    """Values in f64; added with each parameter that becomes one number per channel or neuron. Each change of the
+    parameter that is in flight takes the same amount of page-locked host memory, at most eight times in all.
     """
     synapse_tape_bytes: int
     """X of a synapse; added to the tape of a forward with a synapse and "recompute". 0 in LI."""
@@ -668,7 +719,8 @@ class LayerMemory(Answer):
 class LayerDesc(Answer):
     """How to create a layer. Zero means the default in every field except `struct_size`, `n_steps` and `n_neurons`."""
     model: str
-    """One of "default", "if", "lif", "plif", "qif", "eif", "izhikevich", "li", or an id from `model_id()` or
+    """One of "default", "if", "lif", "plif", "qif", "eif", "izhikevich", "li", "lif_exact", "li_exact", "cuba_lif",
+    "cuba_li", "alif", "cuba_lif_exact", "cuba_li_exact", "integrator", or an id from `model_id()` or
     `model_get_info()`. Default: LIF.
     """
     n_steps: int
@@ -683,20 +735,34 @@ class LayerDesc(Answer):
     may also be f32.
     """
     reset: str
-    """One of "hard", "soft". Default: hard; LI takes only 0."""
+    """One of "hard", "soft", "soft_delayed". Default: hard; LI takes only 0."""
     surrogate: str
     """One of "default", "sigmoid", "atan", "piecewise_quadratic", "piecewise_exp", "soft_sign", "super_spike", "erf",
     "piecewise_leaky_relu", "s2nn", "q_pseudo_spike", "leaky_k_relu", "fake_numerical_gradient", "log_tailed_relu",
-    "nonzero_sign_log_abs", "squarewave_fourier_series", "rect", or an id from `surrogate_id()` or
+    "nonzero_sign_log_abs", "squarewave_fourier_series", "rect", "multi_gaussian", or an id from `surrogate_id()` or
     `surrogate_get_info()`. Default: sigmoid; LI takes only 0.
     """
     detach_reset: int
     """1: the gradient does not flow through the spike inside the reset. Default 0: it does; LI takes only 0."""
     undecayed_input: int
-    """LIF, PLIF and LI only. 1: X is added without division by tau. Default 0: X is divided by tau."""
+    """1: models that divide X by a time constant (LIF, PLIF, LI, those with a current or solved exactly) add it without
+    this division. Default 0: they divide it. Other models take only 0.
+    """
     threads_per_block: int
     """CUDA threads per block of the layer's kernels, for measurements: 32, 64, 96 or 128; a backward uses at most 64.
     Default 0: the number that measured best. Does not change results. Ignored on the host.
+    """
+    strict_threshold: int
+    """1: a neuron fires above its threshold, \\f$H > V_{threshold}\\f$. Default 0: at it too, \\f$H \\ge
+    V_{threshold}\\f$; LI takes only 0. Since ABI 0.3.
+    """
+    refractory_steps: int
+    """Steps after a spike in which a neuron is refractory: V stays as the reset left it and ignores X, and nothing
+    fires; further variables of the model go on. Then \\f$\\partial H/\\partial X = 0\\f$, \\f$\\partial H/\\partial
+    V = 1\\f$ and the surrogate derivative is 0. 0 to 1,000,000. Default 0: none; LI takes only 0. A layer with
+    refractory steps or the delayed reset has one state variable more, the last, `"countdown"`: `refractory_steps` +
+    1 after a step with a spike, and one less after each further step, down to 0. Its gradient is that of the last
+    spike. Since ABI 0.3.
     """
 
 
@@ -705,7 +771,7 @@ class ParameterInfo(Answer):
     open_range: int
     """1 if the minimum itself is not allowed: `minimum < value <= maximum`."""
     length: int
-    """Number of values held now: 1 or N."""
+    """Number of values held now: 1, C or N, as in `set_parameter()`."""
     default_value: float
     """The value in a new layer."""
     minimum: float
@@ -782,8 +848,8 @@ class SynapseInfo(Answer):
     gradient_bits: int
     """The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default."""
     kind: str
-    """The kind: `"dense"`, `"one_to_one"`, `"conv2d"` or `"normalization"`. A constant string that lives as long as the
-    library.
+    """The kind: `"dense"`, `"one_to_one"`, `"conv2d"`, `"population"` or `"normalization"`. A constant string that
+    lives as long as the library.
     """
     weight_bits: int
     """The bits of its weights on their grid, 8, 16 or 24; 0 if they have none."""
@@ -831,7 +897,9 @@ class SynapseRounding(Answer):
 class OptimizerMemory(Answer):
     """Memory of an optimiser, in bytes of device memory: `optimizer_query_memory()`."""
     moment_bytes: int
-    """Momentum, or the two moments of Adam, of all members so far."""
+    """Momentum, or the two moments of Adam, of all members so far; with `batches_per_step` of optimizer_desc above 1,
+    also their mean gradients.
+    """
     state_bytes: int
     """The counters, a list of the members, and 8 bytes for every 1,024 elements."""
 
@@ -900,6 +968,20 @@ class StageResult(Answer):
     """As `n_counted` of network_result."""
     n_correct: int
     """As `n_correct` of network_result."""
+
+
+class ArraySource(Answer):
+    """An array of a file for an array of a network: `load_arrays()`. Since ABI 0.3."""
+    theirs: str
+    """The name of the tensor in the file."""
+    ours: str
+    """The name of the array, as in a file of the network: the name of a stage and `".weights"`, `".bias"`, `".weight"`,
+    `".running_mean"`, `".running_variance"`, or `".parameter.NAME"`. None: `theirs`.
+    """
+    layout: str
+    """The order of the elements in the file, a word of `load_arrays()`. None: that of the network."""
+    is_loaded: int
+    """Out: 1 if it was loaded, 0 if it was left out."""
 
 
 class ContextMethods(Caller):
@@ -1595,6 +1677,10 @@ class ContextMethods(Caller):
         """Describes what a context runs on."""
         return self._call("synfire_context_get_properties", ("answer", "synfire_context_properties"))
 
+    def memory_use(self) -> MemoryUse:
+        """Reports the memory that a context and all objects on it hold."""
+        return self._call("synfire_context_get_memory_use", ("answer", "synfire_memory_use"))
+
 
 class LayerMethods(Caller):
     """Methods of Layer that are generated."""
@@ -1760,8 +1846,15 @@ class LayerMethods(Caller):
         """
         return self._call("synfire_layer_get_desc", ("answer", "synfire_layer_desc"))
 
+    def memory_use(self) -> MemoryUse:
+        """Reports the memory that a layer holds: state, parameters, and the tape and sums of its passes that ran now.
+        Those of recorded passes belong to their graph.
+        """
+        return self._call("synfire_layer_get_memory_use", ("answer", "synfire_memory_use"))
+
     def set_parameter(self, name: str, values: Sequence[float]) -> None:
-        """Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).
+        """Sets a parameter: one number for the whole layer, one per neuron (shared across the batch) or, since ABI 0.3,
+        one per channel: of C values, neuron i has value i mod C, as in maps `[H, W, C]`.
 
         name: The parameter's name, e.g. `"tau"`; parameters of the surrogate have names such as `"alpha"`.
         values: `count` finite values inside the parameter's range (`get_parameter_info()`); `tau` is in steps,
@@ -1843,7 +1936,8 @@ class SynapseMethods(Caller):
         steps: Steps T, at least 1.
         batch: Batch rows B. Default: 1.
         grad_output: dL/dy, read: f32 (f64 in an f64 synapse).
-        input: The input of the forward, read, for the gradients of weights and bias. None: these are not computed.
+        input: The input of the forward, read, for the gradients of weights and bias. None: these are not computed. A
+            population code needs it for `grad_input` too, also if it is frozen.
         grad_input: dL/dx, written: f32 (f64 in an f64 synapse). None: it is not computed. At least one of the two is
             needed.
         active: As `n_active` of synapse_forward_desc: other rows count nowhere, and their dL/dx is +0.
@@ -1903,6 +1997,54 @@ class SynapseMethods(Caller):
             "synfire_one_to_one_desc", _ONE_TO_ONE,
             dict(channels=channels, input_kind=input_kind, height=height, width=width, scope=scope, dtype=dtype,
                  bias=bias, frozen=frozen, gradient_bits=gradient_bits, initial_weight=initial_weight))
+
+    @classmethod
+    def population(cls, context: Context, *, channels: int, cells: int, dtype: Union[str, int] = "f32",
+                   height: int = 1, width: int = 1, lower: float = 0, upper: float = 0, sigma: float = 0,
+                   frozen: bool = False) -> Synapse:
+        """Creates a population code, a synapse whose arrays are the places and widths of its cells.
+
+        dtype: Type of mu, sigma, outputs and gradients: "f32" (default) or "f64".
+        channels: Channels C, at least 1: the number of inputs if they have no map.
+        cells: Cells P of each input, at least 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        lower: The mu of the first cell of each input at the start. Finite in its type. Default, if `upper` is 0 too:
+            -3.
+        upper: The mu of the last cell, above `lower`; those between are at equal distances, and a single cell is in the
+            middle. Default, if `lower` is 0 too: 3.
+        sigma: The sigma of all cells at the start, above 0. Default: the distance between the mu of neighbouring cells,
+            or `upper` - `lower` of a single one.
+        frozen: 1: without gradients of mu and sigma. Default 0: with.
+        """
+        return cls._made("synfire_synapse_create_population", context,
+            "synfire_population_desc", _POPULATION,
+            dict(channels=channels, cells=cells, dtype=dtype, height=height, width=width, lower=lower, upper=upper,
+                 sigma=sigma, frozen=frozen))
+
+    @classmethod
+    def query_memory_population(cls, channels: int, cells: int, dtype: Union[str, int] = "f32", height: int = 1,
+                                width: int = 1, lower: float = 0, upper: float = 0, sigma: float = 0,
+                                frozen: bool = False) -> SynapseMemory:
+        """Computes how much memory a population code would take, before anything is allocated.
+
+        dtype: Type of mu, sigma, outputs and gradients: "f32" (default) or "f64".
+        channels: Channels C, at least 1: the number of inputs if they have no map.
+        cells: Cells P of each input, at least 1.
+        height: Height H of the map. Default: 1.
+        width: Width W of the map. Default: 1.
+        lower: The mu of the first cell of each input at the start. Finite in its type. Default, if `upper` is 0 too:
+            -3.
+        upper: The mu of the last cell, above `lower`; those between are at equal distances, and a single cell is in the
+            middle. Default, if `lower` is 0 too: 3.
+        sigma: The sigma of all cells at the start, above 0. Default: the distance between the mu of neighbouring cells,
+            or `upper` - `lower` of a single one.
+        frozen: 1: without gradients of mu and sigma. Default 0: with.
+        """
+        return cls._asked("synfire_synapse_query_memory_population", "synfire_synapse_memory",
+            "synfire_population_desc", _POPULATION,
+            dict(channels=channels, cells=cells, dtype=dtype, height=height, width=width, lower=lower, upper=upper,
+                 sigma=sigma, frozen=frozen))
 
     @classmethod
     def conv2d(cls, context: Context, *, channels: int, output_channels: int, input_kind: Union[str, int] = "spikes",
@@ -2053,17 +2195,27 @@ class SynapseMethods(Caller):
 class OptimizerMethods(Caller):
     """Methods of Optimizer that are generated."""
 
-    def step(self, *, learning_rate: float = 0, weight_decay: float = 0, clip_norm: float = 0,
+    def step(self, *, schedule: Union[str, int] = "constant", learning_rate: float = 0, weight_decay: float = 0,
+             clip_norm: float = 0, warmup_steps: int = 0, schedule_steps: int = 0, schedule_factor: float = 0,
              stream: Stream = None) -> None:
         """Takes a step now: the same operation that `record_optimizer_step()` records.
 
+        schedule: One of "constant", "cosine", "step". Default: "constant". The operation's value `"schedule"`. Since
+            ABI 0.3; before, it had to be 0.
         learning_rate: Positive and finite. Default: that of the optimiser. The operation's value `"learning_rate"`.
         weight_decay: Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`.
         clip_norm: Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`.
+        warmup_steps: Steps of the linear warm-up, 0 to 2^53. Default: 0. The operation's value `"warmup_steps"`. Since
+            ABI 0.3.
+        schedule_steps: The steps N of the schedule, 1 to 2^53; needed unless the schedule is constant. Default: 0. The
+            operation's value `"schedule_steps"`. Since ABI 0.3.
+        schedule_factor: The factor e of the schedule, 0 to 1. 0: 0 of a cosine, 0.1 of "step". The operation's value
+            `"schedule_factor"`. Since ABI 0.3.
         """
         self._run("synfire_optimizer_step", stream,
             "synfire_optimizer_step_desc", _OPTIMIZER_STEP,
-            dict(learning_rate=learning_rate, weight_decay=weight_decay, clip_norm=clip_norm))
+            dict(schedule=schedule, learning_rate=learning_rate, weight_decay=weight_decay, clip_norm=clip_norm,
+                 warmup_steps=warmup_steps, schedule_steps=schedule_steps, schedule_factor=schedule_factor))
 
     def add_array(self, synapse: Synapse, name: str, learning_rate_factor: float, weight_decay_factor: float) -> None:
         """Adds an array of a synapse. Members are numbered in the order in which they are added, from 0 on.
@@ -2104,8 +2256,8 @@ class OptimizerMethods(Caller):
 
         layer: A layer of the same context.
         name: As `name` of update_parameter_desc.
-        gradient: dL/dp, read in each step: f32 (f64 in an f64 layer), one element, or N if the parameter is one number
-            per neuron; on a CUDA context a device or pinned buffer.
+        gradient: dL/dp, read in each step: f32 (f64 in an f64 layer), with as many elements as the parameter has
+            values; on a CUDA context a device or pinned buffer.
         learning_rate_factor: As in `optimizer_add_array()`.
         weight_decay_factor: As in `optimizer_add_array()`; 0 unless there is a reason.
         lower: The smallest value that the parameter may take, in addition to its own range; minus infinity for none;
@@ -2118,6 +2270,17 @@ class OptimizerMethods(Caller):
         self._call("synfire_optimizer_add_parameter", ("object", "layer", "layer", layer), ("text", "name", name),
             ("buffer", "read", "bits", "gradient", gradient), ("float", "learning_rate_factor", learning_rate_factor),
             ("float", "weight_decay_factor", weight_decay_factor), ("float", "lower", lower), ("float", "upper", upper))
+
+    def set_factors(self, member: int, learning_rate_factor: float, weight_decay_factor: float, frozen: bool) -> None:
+        """Changes the factors of a member, or freezes it, from the next step on.
+
+        member: The number of the member.
+        learning_rate_factor: As in `optimizer_add_array()`.
+        weight_decay_factor: As in `optimizer_add_array()`.
+        frozen: 1: the member is frozen. 0: it is not, as at first.
+        """
+        self._call("synfire_optimizer_set_factors", ("int", "member", member), ("float", "learning_rate_factor",
+            learning_rate_factor), ("float", "weight_decay_factor", weight_decay_factor), ("flag", "frozen", frozen))
 
     def query_memory(self) -> OptimizerMemory:
         """Says how much memory an optimiser takes with the members that it has."""
@@ -2916,7 +3079,7 @@ class GraphMethods(Caller):
 
         name: A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a second name
             (`tau` of PLIF), the step is taken in that quantity.
-        gradient: dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron.
+        gradient: dL/dp, read: f32 (f64 in an f64 layer), with as many elements as the parameter has values.
         learning_rate: Finite. The operation's value `"learning_rate"`.
         lower: The smallest value that the parameter may take, in addition to its own range. Since ABI 0.3, minus
             infinity is none, and NaN is the default of training, as in `optimizer_add_parameter()`. Used with
@@ -3048,7 +3211,8 @@ class GraphMethods(Caller):
         steps: Steps T, at least 1.
         batch: Batch rows B. Default: 1.
         grad_output: dL/dy, read: f32 (f64 in an f64 synapse).
-        input: The input of the forward, read, for the gradients of weights and bias. None: these are not computed.
+        input: The input of the forward, read, for the gradients of weights and bias. None: these are not computed. A
+            population code needs it for `grad_input` too, also if it is frozen.
         grad_input: dL/dx, written: f32 (f64 in an f64 synapse). None: it is not computed. At least one of the two is
             needed.
         active: As `n_active` of synapse_forward_desc: other rows count nowhere, and their dL/dx is +0.
@@ -3085,18 +3249,29 @@ class GraphMethods(Caller):
             dict(neurons=neurons, mask=mask, scale=scale, batch=batch, probability=probability, seed=seed,
                  offset=offset))
 
-    def optimizer_step(self, optimizer: Optimizer, *, learning_rate: float = 0, weight_decay: float = 0,
-                       clip_norm: float = 0) -> int:
+    def optimizer_step(self, optimizer: Optimizer, *, schedule: Union[str, int] = "constant", learning_rate: float = 0,
+                       weight_decay: float = 0, clip_norm: float = 0, warmup_steps: int = 0, schedule_steps: int = 0,
+                       schedule_factor: float = 0) -> int:
         """Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at
-        least 0).
+        least 0), and those of its schedule: `"schedule"`, `"warmup_steps"`, `"schedule_steps"` and
+        `"schedule_factor"`.
 
+        schedule: One of "constant", "cosine", "step". Default: "constant". The operation's value `"schedule"`. Since
+            ABI 0.3; before, it had to be 0.
         learning_rate: Positive and finite. Default: that of the optimiser. The operation's value `"learning_rate"`.
         weight_decay: Finite, at least 0. Default: that of the optimiser. The operation's value `"weight_decay"`.
         clip_norm: Finite, at least 0. Default: that of the optimiser. The operation's value `"clip_norm"`.
+        warmup_steps: Steps of the linear warm-up, 0 to 2^53. Default: 0. The operation's value `"warmup_steps"`. Since
+            ABI 0.3.
+        schedule_steps: The steps N of the schedule, 1 to 2^53; needed unless the schedule is constant. Default: 0. The
+            operation's value `"schedule_steps"`. Since ABI 0.3.
+        schedule_factor: The factor e of the schedule, 0 to 1. 0: 0 of a cosine, 0.1 of "step". The operation's value
+            `"schedule_factor"`. Since ABI 0.3.
         """
         return self._record("synfire_graph_record_optimizer_step", optimizer,
             "synfire_optimizer_step_desc", _OPTIMIZER_STEP,
-            dict(learning_rate=learning_rate, weight_decay=weight_decay, clip_norm=clip_norm))
+            dict(schedule=schedule, learning_rate=learning_rate, weight_decay=weight_decay, clip_norm=clip_norm,
+                 warmup_steps=warmup_steps, schedule_steps=schedule_steps, schedule_factor=schedule_factor))
 
     def last_operation(self) -> int:
         """Returns the number of the operation recorded last. Calls that change an operation between replays need it."""
@@ -3180,6 +3355,12 @@ class GraphMethods(Caller):
         """
         return self._call("synfire_graph_get_statistics", ("answer", "synfire_graph_statistics"))
 
+    def memory_use(self) -> MemoryUse:
+        """Reports the memory that a graph holds: operations, slots, tapes, values and its arena. Buffers and layers
+        that it uses count where they were created.
+        """
+        return self._call("synfire_graph_get_memory_use", ("answer", "synfire_memory_use"))
+
     def reset_statistics(self) -> None:
         """Resets the statistics of `get_statistics()`. Replays in flight are counted when they are found to be done."""
         self._call("synfire_graph_reset_statistics")
@@ -3222,7 +3403,9 @@ class NetworkMethods(Caller):
         state.
 
         name: The name of the stage.
-        model: One of "default", "if", "lif", "plif", "qif", "eif", "izhikevich", "li", or an id from `model_id()`.
+        model: One of "default", "if", "lif", "plif", "qif", "eif", "izhikevich", "li", "lif_exact", "li_exact",
+            "cuba_lif", "cuba_li", "alif", "cuba_lif_exact", "cuba_li_exact", "integrator", or an id from
+            `model_id()`.
         """
         self._call("synfire_network_add_neurons", ("text", "name", name), ("choice", "model", "model", model))
 
@@ -3248,7 +3431,10 @@ class NetworkMethods(Caller):
         """Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the
         parameters of `train_parameter()`, pair after pair of synapse and neurons. Its values are the fields of
         synfire_optimizer_desc from `"nesterov"` on, with the same defaults; here, a weight decay of 0 is none.
-        `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays.
+        `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays. So can those of the
+        schedule, which are the fields of synfire_optimizer_step_desc, since ABI 0.3: `"warmup_steps"`, `"schedule"`,
+        `"schedule_steps"` and `"schedule_factor"`. A schedule other than the constant one needs `"schedule_steps"`.
+        A cosine has an end: `train()` refuses batches that would go beyond it.
 
         name: The name of the stage.
         kind: One of "sgd", "adam", "adamw".
@@ -3283,7 +3469,7 @@ class NetworkMethods(Caller):
 
         stage: The name of the neurons' stage.
         parameter: As `name` of update_parameter_desc.
-        per_neuron: 1: one number for each neuron. 0: one for all.
+        per_neuron: 1: one number for each neuron. 0: one for all, or as `set_scope()` says.
         learning_rate_factor: What the learning rate is multiplied by: 1 unless there is a reason. Finite, at least 0.
         weight_decay_factor: The same for the weight decay: 0 unless there is a reason.
         lower: The smallest value that the parameter may take, in addition to its own range; minus infinity for none;
@@ -3293,6 +3479,20 @@ class NetworkMethods(Caller):
         self._call("synfire_network_train_parameter", ("text", "stage", stage), ("text", "parameter", parameter),
             ("flag", "per_neuron", per_neuron), ("float", "learning_rate_factor", learning_rate_factor), ("float",
             "weight_decay_factor", weight_decay_factor), ("float", "lower", lower), ("float", "upper", upper))
+
+    def set_scope(self, stage: str, parameter: str, scope: Union[str, int]) -> None:
+        """Says how many numbers a parameter of neurons is: one for each neuron, one for each channel of their map, or
+        one for the layer, as it is at first. All begin with the value of the stage. The optimiser trains as many, if
+        it trains the parameter (`train_parameter()`, where a `per_neuron` of 1 says "neuron" too, and one of 0 says
+        nothing; the last of several calls counts). Files have all of them. The stage's layer gives and takes them
+        one by one (`get_layer()`, `set_parameter()`).
+
+        stage: The name of the neurons' stage.
+        parameter: The name of the parameter, or its second name; also one of the surrogate.
+        scope: One of "neuron", "channel", "layer". Neurons without a map have as many channels as neurons.
+        """
+        self._call("synfire_network_set_scope", ("text", "stage", stage), ("text", "parameter", parameter), ("choice",
+            "scope", "scope", scope))
 
     def set_mask(self, stage: str, mask: Sequence[float]) -> None:
         """Sets the connections of a synapse, as `mask` of synapse_desc.
@@ -3401,7 +3601,8 @@ class NetworkMethods(Caller):
         return self._call("synfire_network_get_synapse", ("text", "stage", stage), ("part", "Synapse"))
 
     def layer(self, stage: str) -> Layer:
-        """Returns the layer of a stage, as `get_synapse()` returns a synapse.
+        """Returns the layer of a stage, as `get_synapse()` returns a synapse. The layer of neurons in a cycle has one
+        step, and its state is without the last spikes of the neurons, which the network keeps.
 
         stage: The name of a stage of neurons.
         """
@@ -3436,6 +3637,12 @@ class NetworkMethods(Caller):
             inference graph replaced (in the slot of the replay), and after `infer()` how many that call did.
         """
         return self._call("synfire_network_get_buffer", ("text", "name", name), ("part", "Buffer"))
+
+    def memory_use(self) -> MemoryUse:
+        """Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it
+        made. `query_memory()` says before what it will need.
+        """
+        return self._call("synfire_network_get_memory_use", ("answer", "synfire_memory_use"))
 
     def save(self, path: str) -> None:
         """Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has

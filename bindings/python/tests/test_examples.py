@@ -43,6 +43,9 @@ class Examples(unittest.TestCase):
         self.compare("senses")
         self.compare("policy")
 
+    def test_tuning(self):
+        self.compare("tuning", file="body.safetensors")
+
     def test_train(self):
         self.assertEqual(len(self.compare("train", "bindings-train").splitlines()), 60 + 128)
 

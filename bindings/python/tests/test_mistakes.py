@@ -64,7 +64,7 @@ class Mistakes(unittest.TestCase):
              lambda: synfire.Layer(context, steps=1, neurons=6, detach_reset="yes")),
             (InvalidArgumentError, "SYN-PARAMETER-RANGE", "tau",
              lambda: synfire.Layer(context, steps=1, neurons=6, tau=-1.0)),
-            (InvalidArgumentError, "SYN-PARAMETER-COUNT", "tau", lambda: layer.__setitem__("tau", [1.0, 2.0])),
+            (InvalidArgumentError, "SYN-PARAMETER-COUNT", "tau", lambda: layer.__setitem__("tau", [1.0] * 4)),
             (InvalidArgumentError, "SYN-PARAMETER-NAME", "taw", lambda: layer["taw"]),
             (InvalidArgumentError, "PYTHON-NUMBER", "tau", lambda: layer.__setitem__("tau", "fast")),
             (InvalidArgumentError, "PYTHON-SHAPE", "shape", lambda: synfire.Buffer(context, (3, 0))),

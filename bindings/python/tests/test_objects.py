@@ -5,6 +5,8 @@ SPDX-License-Identifier: MIT
 import gc
 import os
 import pickle
+import re
+import sys
 import tempfile
 import unittest
 
@@ -63,16 +65,132 @@ class Objects(unittest.TestCase):
         self.assertEqual(array.sum(), 20)
 
     def test_capsule_that_nobody_takes_is_dropped(self):
-        buffer = synfire.Buffer(self.context, 4)
-        before = len(_arrays._exported)
-        capsule = buffer.__dlpack__()
-        self.assertEqual(len(_arrays._exported), before + 1)
-        del capsule
-        self.assertEqual(len(_arrays._exported), before)
+        gc.collect()
+        left = synfire.reclaim()
+        for version in (None, (1, 0)):
+            buffer = synfire.Buffer(self.context, 4)
+            capsule = buffer.__dlpack__(max_version=version)
+            buffer.close()
+            self.assertEqual(synfire.reclaim(), left + 1, "the capsule keeps the memory")
+            del capsule
+            self.assertEqual(synfire.reclaim(), left)
+
+    def test_an_array_by_dlpack_keeps_the_buffer_s_memory(self):
+        gc.collect()
+        left = synfire.reclaim()
+        buffer = synfire.Buffer(self.context, (3, 5))
+        buffer.fill(6)
         taken = np.from_dlpack(buffer)
+        buffer.close()
+        self.assertEqual(synfire.reclaim(), left + 1)
+        self.assertEqual(taken.sum(), 90)
         del taken
         gc.collect()
-        self.assertEqual(len(_arrays._exported), before)
+        self.assertEqual(synfire.reclaim(), left)
+
+    def test_a_buffer_by_dlpack_keeps_the_array(self):
+        gc.collect()
+        synfire.reclaim()
+        array = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+        count = sys.getrefcount(array)
+        with synfire.Buffer.from_dlpack(self.context, array) as buffer:
+            self.assertEqual((buffer.shape, buffer.dtype, buffer.address), ((2, 3, 4), "f32", array.ctypes.data))
+            self.assertEqual(sys.getrefcount(array), count + 1)
+            buffer.numpy()[1, 2, 3] = -1
+        synfire.reclaim()
+        self.assertEqual(sys.getrefcount(array), count)
+        self.assertEqual(array[1, 2, 3], -1)
+
+    def test_steps_that_lie_apart_by_dlpack(self):
+        wide = np.arange(24, dtype=np.float64).reshape(3, 8)
+        buffer = synfire.Buffer.from_dlpack(self.context, wide[:, :5])
+        self.assertEqual((buffer.shape, buffer.dtype), ((3, 5), "f64"))
+        self.assertEqual(np.from_dlpack(buffer).strides, (64, 8))
+        self.assertEqual(buffer.numpy()[2, 4], 20)
+
+    def test_words_by_dlpack(self):
+        words = np.arange(6, dtype=np.uint32)
+        for dtype in ("u32", "bits", "time_bits"):
+            self.assertEqual(synfire.Buffer.from_dlpack(self.context, words, dtype=dtype).dtype, dtype)
+        buffer = synfire.Buffer(self.context, 6, "bits")
+        self.assertEqual(np.from_dlpack(buffer).dtype, np.uint32)
+        self.assertEqual(np.from_dlpack(buffer.signed).dtype, np.int32)
+        self.assertEqual(synfire.Buffer.from_dlpack(self.context, buffer.signed).dtype, "u32")
+        numbers = synfire.Buffer.from_dlpack(self.context, np.ones((2, 2, 3, 4, 5), np.int64))
+        self.assertEqual((numbers.dtype, numbers.shape), ("u64", (2, 2, 60)))
+
+    def test_a_buffer_of_a_buffer(self):
+        first = synfire.Buffer(self.context, (2, 3))
+        second = synfire.Buffer.from_dlpack(self.context, first)
+        first.numpy()[:] = 4
+        first.close()
+        synfire.reclaim()
+        self.assertEqual(second.download().sum(), 24)
+
+    def test_mistakes_with_dlpack(self):
+        context = self.context
+        for rule, call in (
+                ("SYN-BUFFER-DLPACK-STRIDES", lambda: synfire.Buffer.from_dlpack(context, np.zeros((3, 4)).T)),
+                ("SYN-BUFFER-DLPACK-STRIDES", lambda: synfire.Buffer.from_dlpack(context, np.zeros(9)[::-1])),
+                ("SYN-BUFFER-DLPACK-DTYPE", lambda: synfire.Buffer.from_dlpack(context, np.zeros(3, np.int16))),
+                ("SYN-BUFFER-DLPACK-DTYPE", lambda: synfire.Buffer.from_dlpack(context, np.zeros(3, np.complex64))),
+                ("SYN-BUFFER-DLPACK-SHAPE", lambda: synfire.Buffer.from_dlpack(context, np.zeros(()))),
+                ("SYN-BUFFER-DLPACK-WORDS", lambda: synfire.Buffer.from_dlpack(context, np.zeros(3, np.uint32), dtype="u8")),
+                ("PYTHON-ARRAY", lambda: synfire.Buffer.from_dlpack(context, [1, 2])),
+                ("SYN-TRANSIENT-MEMORY", lambda: synfire.Buffer(context, 3, memory="transient").__dlpack__())):
+            with self.assertRaises(synfire.SynfireError) as raised:
+                call()
+            self.assertEqual(raised.exception.rule, rule)
+        readonly = np.zeros(3)
+        readonly.flags.writeable = False
+        with self.assertRaises(synfire.SynfireError):  # NumPy 1 does not give it; later versions mark it
+            synfire.Buffer.from_dlpack(context, readonly).fill(1)
+        self.assertEqual(readonly.sum(), 0)
+        buffer = synfire.Buffer(context, 3)
+        for words in ({"copy": True}, {"dl_device": (2, 0)}):
+            with self.assertRaises(BufferError):
+                buffer.__dlpack__(**words)
+
+        class Wrong:
+            def __dlpack_device__(self):
+                return (1, 0)
+
+            def __dlpack__(self, **_):
+                return object()
+        with self.assertRaises(synfire.SynfireError) as raised:
+            synfire.Buffer.from_dlpack(context, Wrong())
+        self.assertEqual(raised.exception.rule, "PYTHON-ARRAY")
+
+    # ---- The whole process -------------------------------------------------------------------------------------------
+
+    def test_memory_in_use(self):
+        with synfire.Context("host") as context:
+            before = context.memory_use()
+            layer = synfire.Layer(context, steps=4, neurons=30)
+            buffer = synfire.Buffer(context, 1000)
+            self.assertGreaterEqual(context.memory_use().buffer_bytes, before.buffer_bytes + 4000)
+            self.assertGreater(layer.memory_use().layer_bytes, 0)
+            self.assertGreaterEqual(synfire.memory_use().host_bytes, context.memory_use().host_bytes)
+            buffer.close()
+            synfire.reclaim()
+            self.assertLess(context.memory_use().buffer_bytes, before.buffer_bytes + 4000)
+
+    def test_messages(self):
+        heard = []
+        synfire.set_log(lambda level, text: heard.append((level, text)))
+        try:
+            synfire.Context("host", threads=1).close()
+            self.assertTrue(any(level == "choice" and text.startswith("context: host") for level, text in heard), heard)
+            n_heard = len(heard)
+            synfire.set_log(lambda level, text: heard.append((level, text)), "warning")
+            synfire.Context("host", threads=1).close()
+            self.assertEqual(len(heard), n_heard)
+        finally:
+            synfire.set_log(None)
+        synfire.Context("host", threads=1).close()
+        self.assertEqual(len(heard), n_heard)
+        with self.assertRaises(synfire.SynfireError):
+            synfire.set_log(print, "loud")
 
     def test_row_pitch_is_seen(self):
         buffer = synfire.Buffer(self.context, (3, 5), row_pitch=8)
@@ -206,6 +324,12 @@ class Objects(unittest.TestCase):
     def test_other_synapses(self):
         one = synfire.Synapse.one_to_one(self.context, channels=4, input_kind="values")
         self.assertEqual(one.info().kind, "one_to_one")
+        cells = synfire.Synapse.population(self.context, channels=2, cells=2, lower=-1, upper=1, sigma=1)
+        self.assertEqual(cells.info().kind, "population")
+        np.testing.assert_array_equal(cells["mu"].reshape(2, 2), [[-1, 1], [-1, 1]])
+        active = np.zeros((1, 1, 4), np.float32)
+        cells.forward(steps=1, input=np.array([[[-1, 1]]], np.float32), output=active)
+        np.testing.assert_allclose(active[0, 0], [1, np.exp(-2), np.exp(-2), 1], rtol=1e-6)
         conv = synfire.Synapse.conv2d(self.context, channels=2, output_channels=3, height=4, width=4, kernel_height=3,
                                       kernel_width=3, padding_y=1, padding_x=1, bias=True)
         self.assertEqual(conv["weight"].size, 3 * 2 * 9)
@@ -299,6 +423,49 @@ class Objects(unittest.TestCase):
         network.train(2)
         network.load_from_memory(data)
         self.assertEqual(network.evaluate().loss, loaded.evaluate().loss)
+
+    def test_arrays_of_other_files(self):
+        network = self.network()
+        network.train(2)
+        data = network.save_to_memory()
+        other = self.network()
+        self.assertEqual(other.load_arrays(data, ["first.weights", "first.bias"]), [])
+        self.assertTrue((other.synapse("first")["weight"] == network.synapse("first")["weight"]).all())
+        before = other.save_to_memory()
+        self.assertEqual(other.load_arrays(data, {"no": "first.bias"}, leave_out=True), ["first.bias"])
+        for sources, words in (({"first.weights": "first.weight"}, 'did you mean "first.weights"'),
+                               ({"first.bios": "first.bias"}, 'did you mean "first.bias"'),
+                               ({"first.weights": "first.bias"}, "SYN-FILE-SHAPE"),
+                               ({"adam.step_count": "first.bias"}, "SYN-FILE-DTYPE"),
+                               ({"first.weights": ("first.weights", "io")}, "SYN-NETWORK-LAYOUT")):
+            with self.assertRaisesRegex(synfire.SynfireError, re.escape(words)):
+                other.load_arrays(data, sources)
+        for sources in ("first.bias", b"first.bias", None, 7, [("first.bias",)], {"first.bias": ()},
+                        [("first.weights", "first.weights", "oi", 1)]):
+            with self.assertRaisesRegex(synfire.SynfireError, "PYTHON-SOURCES"):
+                other.load_arrays(data, sources)
+        for sources in ([1], {"first.bias": 2}, [("first.bias", None)], [("first.weights", "first.weights", 3)]):
+            with self.assertRaisesRegex(synfire.SynfireError, "PYTHON-TEXT"):
+                other.load_arrays(data, sources)
+        with self.assertRaisesRegex(synfire.SynfireError, "twice"):
+            other.load_arrays(data, ["first.bias", "first.bias"])
+        self.assertEqual(other.load_arrays(data, [("first.weights", "first.weights", "oi"), ("first.bias", "first.bias")]), [])
+        with self.assertRaisesRegex(synfire.SynfireError, "SYN-FILE"):
+            other.load_arrays(b"no file", ["first.bias"])
+        with self.assertRaisesRegex(synfire.SynfireError, "SYN-FILE-OPEN"):
+            other.load_arrays("/no/such/file", ["first.bias"])
+        self.assertEqual(other.save_to_memory(), before)
+
+    def test_frozen_stages_and_schedules(self):
+        network = self.network()
+        network.set_value("adam", "schedule_steps", 2)
+        network.set_value("adam", "schedule", "cosine")
+        network.set_value("first", "frozen", True)
+        before = network.synapse("first")["weight"].copy()
+        network.train(2)
+        self.assertTrue((network.synapse("first")["weight"] == before).all())
+        with self.assertRaisesRegex(synfire.SynfireError, "2 were taken"):
+            network.train(1)
 
     # ---- Everything else ---------------------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ def run_by_c(model, x, grad, surrogate="sigmoid", reset="hard", detach=False, **
     """Both passes by buffers and arrays of NumPy, on a layer of exactly this shape."""
     with synfire.Context("host", threads=1) as context:
         steps, row = x.shape[0], x[0].numel()
-        silent = model == "li"
+        silent = model in _passes.SILENT
         layer = synfire.Layer(context, steps=steps, neurons=row, model=model, dtype=DTYPES[x.dtype],
                               reset="hard" if silent else reset, surrogate="default" if silent else surrogate,
                               detach_reset=detach and not silent, **parameters)
@@ -75,7 +75,7 @@ class Neurons(unittest.TestCase):
         for dtype in DTYPES:
             for model in MODELS:
                 self.assert_bits_of_c(model, shapes[case % 4], dtype, surrogates[case % len(surrogates)],
-                                      ("hard", "soft")[case % 2] if model != "li" else "hard", case % 3 == 0)
+                                      ("hard", "soft")[case % 2] if model not in _passes.SILENT else "hard", case % 3 == 0)
                 case += 1
         self.assert_bits_of_c("lif", (6, 40), torch.float32, tau=3.0, v_threshold=0.7, v_reset=-0.2, alpha=2.0)
 
@@ -488,6 +488,74 @@ class Accelerated(unittest.TestCase):
         plain.reset()
         (first.sum() + plain(first).sum()).backward()
         torch.testing.assert_close(x.grad, y.grad, rtol=1e-4, atol=1e-5)
+
+
+class Tensors(unittest.TestCase):
+    """Tensors and buffers over the same memory, by DLPack."""
+
+    def setUp(self):
+        gc.collect()
+        synfire.reclaim()
+        self.context = synfire.Context("host", threads=1)
+
+    def tearDown(self):
+        self.context.close()
+
+    def test_a_tensor_is_a_buffer_of_the_same_memory(self):
+        for dtype in DTYPES:
+            tensor = random(3, 2, 7, dtype=dtype)
+            buffer = synfire.Buffer.from_dlpack(self.context, tensor)
+            self.assertEqual((buffer.dtype, buffer.shape, buffer.address), (DTYPES[dtype], (3, 2, 7), tensor.data_ptr()))
+            buffer.fill(2)
+            self.assertTrue(torch.equal(tensor, torch.full_like(tensor, 2)))
+
+    def test_a_buffer_is_a_tensor_of_the_same_memory(self):
+        for dtype, name in DTYPES.items():
+            buffer = synfire.Buffer(self.context, (3, 2, 7), name)
+            tensor = torch.from_dlpack(buffer)
+            self.assertEqual((tensor.dtype, tuple(tensor.shape), tensor.data_ptr()), (dtype, (3, 2, 7), buffer.address))
+            buffer.close()
+            synfire.reclaim()
+            tensor.fill_(3)
+            self.assertEqual(tensor.sum().item(), 126)
+
+    def test_memory_is_given_back(self):
+        buffer = synfire.Buffer(self.context, 5)
+        tensor = torch.from_dlpack(buffer)
+        buffer.close()
+        left = synfire.reclaim()
+        del tensor
+        gc.collect()
+        self.assertEqual(synfire.reclaim(), left - 1)
+
+    def test_words_have_a_sign_for_pytorch(self):
+        spikes = synfire.Buffer(self.context, (3, 4), "bits")
+        spikes.numpy()[:] = 0xFFFFFFFF
+        tensor = torch.from_dlpack(spikes.signed)
+        self.assertEqual((tensor.dtype, tensor.sum().item()), (torch.int32, -12))
+        back = synfire.Buffer.from_dlpack(self.context, tensor, dtype="bits")
+        self.assertEqual((back.dtype, back.address), ("bits", spikes.address))
+
+    def test_parts_of_tensors(self):
+        tensor = random(6, 8)
+        part = synfire.Buffer.from_dlpack(self.context, tensor[1:4, :5])
+        self.assertEqual((part.shape, part.address), ((3, 5), tensor.data_ptr() + 32))
+        self.assertTrue(torch.equal(torch.from_dlpack(part), tensor[1:4, :5]))
+        learnt = torch.nn.Parameter(torch.ones(4))
+        synfire.Buffer.from_dlpack(self.context, learnt).fill(5)
+        self.assertEqual(learnt.sum().item(), 20)
+        for wrong in (tensor.t(), tensor[:, ::2], torch.zeros(1).expand(4)):
+            with self.assertRaises(synfire.SynfireError) as raised:
+                synfire.Buffer.from_dlpack(self.context, wrong)
+            self.assertEqual(raised.exception.rule, "SYN-BUFFER-DLPACK-STRIDES")
+
+    def test_a_layer_reads_and_writes_tensors(self):
+        x, spikes = random(4, 30), torch.zeros(4, 30)
+        layer = synfire.Layer(self.context, steps=4, neurons=30)
+        layer.forward(x=synfire.Buffer.from_dlpack(self.context, x),
+                      spikes=synfire.Buffer.from_dlpack(self.context, spikes))
+        expected, _ = run_by_c("lif", x, torch.zeros_like(x))
+        self.assertEqual(spikes.numpy().tobytes(), expected.tobytes())
 
 
 if __name__ == "__main__":

@@ -46,7 +46,7 @@ class OnGpu(unittest.TestCase):
             shape = shapes[case % len(shapes)]
             x, grad = random(*shape, dtype=dtype), random(*shape, dtype=dtype, seed=4, low=-1, high=1)
             neuron = Neuron(model, surrogate=surrogates[case % len(surrogates)],
-                            reset="soft" if case % 2 and model != "li" else "hard")
+                            reset="soft" if case % 2 and model not in _passes.SILENT else "hard")
             on_gpu = both_passes(neuron, x.cuda(), grad.cuda())
             if dtype == torch.float64:
                 for one, other in zip(both_passes(neuron, x, grad), on_gpu):

@@ -37,7 +37,7 @@ std::uint32_t get(const unsigned char* bytes) {
 }
 
 std::uint64_t hash_of(const unsigned char* bytes, std::size_t n) {
-  Hash hash;
+  learning::Hash hash;
   for (std::size_t i = 0; i < n; ++i) hash.add(bytes[i]);
   return hash.value();
 }
@@ -49,7 +49,7 @@ std::string name_in(const std::string& folder) {
 // A nerve that hears one sound after the other, frame by frame.
 class Listener {
  public:
-  Listener(std::uint32_t rate, double noise, Random& random)
+  Listener(std::uint32_t rate, double noise, learning::Random& random)
       : noise_(static_cast<float>(noise)), random_(random), rate_(rate) {
     nerve_init(&nerve_, rate);
     frame_.reserve(nerve_.frame_samples);
@@ -77,13 +77,14 @@ class Listener {
  private:
   nerve nerve_{};
   float noise_;
-  Random& random_;
+  learning::Random& random_;
   std::uint32_t rate_;
   std::vector<float> frame_;
 };
 
 // A voice says all digits in a drawn order with pauses between them, and one nerve hears them all.
-void hear_voice(std::size_t voice, std::size_t manner, const std::string& scratch, Random& random, Data& data) {
+void hear_voice(std::size_t voice, std::size_t manner, const std::string& scratch, learning::Random& random,
+                Data& data) {
   std::array<std::uint32_t, words.size()> order{};
   for (std::uint32_t i = 0; i < order.size(); ++i) order.at(i) = i;
   for (std::uint32_t i = order.size() - 1; i > 0; --i) std::swap(order.at(i), order.at(random.below(i + 1)));
@@ -158,9 +159,9 @@ void make_data(const std::string& folder, std::size_t n_manners) {
   if (!files_make_folder(folder.c_str()) && !files_is_folder(folder.c_str()))
     throw std::runtime_error(folder + ": cannot be created: " + std::strerror(errno));
   const std::string name = name_in(folder), scratch = folder + "/word.wav";
-  Random random(1);
+  learning::Random random(1);
   Data data;
-  Progress progress("speaking", voices.size() * n_manners);
+  learning::Progress progress("speaking", voices.size() * n_manners);
   for (std::size_t voice = 0; voice < voices.size(); ++voice)
     for (std::size_t manner = 0; manner < n_manners; ++manner) {
       hear_voice(voice, manner, scratch, random, data);

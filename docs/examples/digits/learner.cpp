@@ -23,7 +23,7 @@ struct Change {
   std::uint32_t percent = 100;  // of the length
 };
 
-Change draw(Random& random) {
+Change draw(learning::Random& random) {
   Change change;
   change.start = random.below(latest_start + 1);
   change.shift = static_cast<int>(random.below(2 * largest_shift + 1)) - static_cast<int>(largest_shift);
@@ -105,7 +105,7 @@ Learner::Learner(const synfire::Context& context, const Data& data, const Plan& 
       unheard_(select(data, true, manners.size())),
       network_(make_network(context, plan, steps, plan.batch)) {}
 
-void Learner::set_rows(std::int32_t set, const std::vector<const Utterance*>& rows, Random* random) {
+void Learner::set_rows(std::int32_t set, const std::vector<const Utterance*>& rows, learning::Random* random) {
   synfire::Buffer inputs = make_rows(context_, rows.size()),
                   labels(context_, synfire::counts_desc(rows.size(), SYNFIRE_MEMORY_PINNED));
   const auto input = inputs.data<std::uint32_t>(), label = labels.data<std::uint32_t>();
@@ -117,7 +117,7 @@ void Learner::set_rows(std::int32_t set, const std::vector<const Utterance*>& ro
 }
 
 void Learner::learn(const std::function<void(const Epoch&)>& done) {
-  Random random(plan_.seed);
+  learning::Random random(plan_.seed);
   set_rows(SYNFIRE_DATA_EVALUATION, unheard_, nullptr);
   for (std::size_t epoch = 0; epoch < plan_.epochs; ++epoch) {
     // The rate falls from the whole to 0 along a cubic, which has the same bits everywhere, unlike a cosine.

@@ -63,7 +63,7 @@ class Learner {
 
  private:
   // With drawn changes, or without any.
-  void set_rows(std::int32_t set, const std::vector<const Utterance*>& rows, Random* random);
+  void set_rows(std::int32_t set, const std::vector<const Utterance*>& rows, learning::Random* random);
 
   const synfire::Context& context_;
   Plan plan_;

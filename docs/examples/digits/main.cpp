@@ -49,7 +49,7 @@ void run(const digits::Options& options) {
   std::printf("%s", synfire::summary(learner.network()).c_str());
   start = clock_now();
   {
-    digits::Progress progress("learning", options.plan.epochs);
+    learning::Progress progress("learning", options.plan.epochs);
     learner.learn([&](const digits::Epoch& epoch) {
       progress.clear();
       digits::report_epoch(epoch);

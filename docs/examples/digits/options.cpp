@@ -4,11 +4,10 @@
 #include "options.hpp"
 
 #include <synfire/synfire.h>
-#include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 
+#include "arguments.hpp"
 #include "message.h"
 
 namespace digits {
@@ -38,58 +37,32 @@ constexpr const char* help =
     "\n"
     "The results are on stdout, progress on stderr. Exit status: 0 success, 1 failure, 2 wrong usage.\n";
 
-bool read_whole(const char* name, const char* text, long least, long most, long& value) {
-  char* end = nullptr;
-  errno = 0;
-  value = std::strtol(text, &end, 10);
-  if (end == text || *end != '\0' || errno != 0 || value < least || value > most)
-    return complain("%s %s: allowed: an integer from %ld to %ld", name, text, least, most);
-  return true;
-}
-
-bool read_backend(std::string_view text, std::int32_t& backend) {
-  if (text == "auto")
-    backend = SYNFIRE_BACKEND_AUTO;
-  else if (text == "host")
-    backend = SYNFIRE_BACKEND_HOST;
-  else if (text == "cuda")
-    backend = SYNFIRE_BACKEND_CUDA;
-  else
-    return complain("--backend: allowed: auto, host, cuda");
-  return true;
-}
-
-bool read_folder(const char* name, const char* text, std::string& folder) {
-  folder = text;
-  return !folder.empty() || complain("%s: allowed: the name of a folder", name);
-}
-
 // An option and its value.
 bool read_option(const char* name, const char* text, Options& options) {
   const std::string_view option = name;
   long whole = 0;
-  if (option == "--output") return read_folder(name, text, options.output);
-  if (option == "--data") return read_folder(name, text, options.data);
-  if (option == "--make-data") return read_folder(name, text, options.make_data);
-  if (option == "--backend") return read_backend(text, options.backend);
+  if (option == "--output") return learning::read_name(name, text, "folder", options.output);
+  if (option == "--data") return learning::read_name(name, text, "folder", options.data);
+  if (option == "--make-data") return learning::read_name(name, text, "folder", options.make_data);
+  if (option == "--backend") return learning::read_backend(text, options.backend);
   if (option == "--epochs") {
-    if (!read_whole(name, text, 1, 10000, whole)) return false;
+    if (!learning::read_whole(name, text, 1, 10000, whole)) return false;
     options.plan.epochs = static_cast<std::size_t>(whole);
   } else if (option == "--manners") {
-    if (!read_whole(name, text, 1, 1000, whole)) return false;
+    if (!learning::read_whole(name, text, 1, 1000, whole)) return false;
     options.plan.manners = static_cast<std::size_t>(whole);
   } else if (option == "--seed") {
-    if (!read_whole(name, text, 0, 1000000000, whole)) return false;
+    if (!learning::read_whole(name, text, 0, 1000000000, whole)) return false;
     options.plan.seed = static_cast<std::uint64_t>(whole);
   } else if (option == "--weight-bits") {
-    if (!read_whole(name, text, 8, 24, whole)) return false;
+    if (!learning::read_whole(name, text, 8, 24, whole)) return false;
     if (whole % 8 != 0) return complain("--weight-bits: allowed: 8, 16, 24");
     options.plan.weight_bits = static_cast<int>(whole);
   } else if (option == "--device") {
-    if (!read_whole(name, text, 0, 1023, whole)) return false;
+    if (!learning::read_whole(name, text, 0, 1023, whole)) return false;
     options.device = static_cast<std::int32_t>(whole);
   } else {
-    if (!read_whole(name, text, 0, 1024, whole)) return false;
+    if (!learning::read_whole(name, text, 0, 1024, whole)) return false;
     options.threads = static_cast<std::int32_t>(whole);
   }
   return true;

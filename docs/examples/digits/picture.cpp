@@ -3,11 +3,10 @@
 // SPDX-License-Identifier: MIT
 #include "picture.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <stdexcept>
 
+#include "colour.hpp"
 #include "svg.h"
 #include "voices.hpp"
 
@@ -19,18 +18,6 @@ constexpr int width = 1200, height = 420, left = 70, right = 1180, top = 100, bo
 constexpr int fibres = NERVE_FIBRES;
 constexpr std::size_t pause = 14;  // frames between two words
 
-// Violet (low), blue, teal, amber, red (high).
-void write_colour(std::FILE* out, double at) {
-  static constexpr std::array<std::array<double, 3>, 5> anchors = {
-      {{91, 33, 182}, {29, 98, 214}, {9, 134, 126}, {196, 118, 4}, {205, 40, 40}}};
-  const std::size_t from = std::min<std::size_t>(3, static_cast<std::size_t>(4 * at));
-  const double share = 4 * at - static_cast<double>(from);
-  std::fputc('#', out);
-  for (std::size_t i = 0; i < 3; ++i)
-    std::fprintf(out, "%02lx",
-                 std::lround(anchors.at(from).at(i) + share * (anchors.at(from + 1).at(i) - anchors.at(from).at(i))));
-}
-
 bool fires(const Utterance& one, std::size_t frame, std::size_t fibre) {
   return (one.spikes.at(frame * NERVE_WORDS + fibre / 32) >> fibre % 32 & 1U) != 0;
 }
@@ -41,7 +28,7 @@ void write_spikes(std::FILE* out, const std::vector<const Utterance*>& rows, dou
                bottom, frame_width, -static_cast<double>(bottom - top) / fibres);
   for (std::size_t fibre = 0; fibre < NERVE_FIBRES; ++fibre) {
     std::fputs("<path stroke=\"", out);
-    write_colour(out, static_cast<double>(fibre) / (fibres - 1));
+    learning::write_colour(out, static_cast<double>(fibre) / (fibres - 1));
     std::fputs("\" d=\"", out);
     std::size_t start = pause;
     for (const Utterance* const one : rows) {

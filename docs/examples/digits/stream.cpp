@@ -91,7 +91,7 @@ Streamed name_stream(const synfire::Context& context, const std::string& file,
 }
 
 std::uint64_t hash_weights(const synfire::Network& network) {
-  Hash hash;
+  learning::Hash hash;
   for (const Stage& stage : stages)
     for (const float weight : weights_of(network, stage.name, stage.n_weights))
       hash.add_word(std::bit_cast<std::uint32_t>(weight));

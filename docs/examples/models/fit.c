@@ -55,7 +55,7 @@ int main(void) {
 
   /* [added models] */
   check(synfire_model_id("klif", &desc.model));
-  check(synfire_surrogate_id("multi_gaussian", &desc.surrogate));
+  check(synfire_surrogate_id("side_lobes", &desc.surrogate));
   desc.n_steps = STEPS;
   desc.n_neurons = NEURONS;
   check(synfire_layer_create(context, &desc, &layer));

@@ -3,7 +3,8 @@
 
 zoo_describe plif_net, dvs_gesture_net, cifar10_dvs_net, vggsnn, sew_resnet_dvs, sew_resnet_dvs_and,
     sew_resnet_dvs_iand, sew_resnet18, ms_resnet, ems_yolo, spiking_mobilenet_ssd, spiking_densenet_ssd, stereo_spike,
-    spike_flownet, neurobench_dvs, neurobench_speech, nir_nmnist, spiking_yolo;
+    spike_flownet, neurobench_dvs, neurobench_speech, nir_nmnist, popsan, spiking_yolo, srnn_shd, nir_braille,
+    nir_braille_subtract, tiny_snn, lif_firenet, lif_ev_flownet;
 
 /* Name, what it is, outputs without a loss, steps, the definition; the side and the divisor of channels as published
  * and small. */
@@ -37,6 +38,19 @@ const zoo_entry zoo[] = {
     {"neurobench-dvs", "gestures, maxima before the neurons", "", 100, neurobench_dvs, {32, 1}, {8, 4}},
     {"neurobench-speech", "keywords, dense", "", 201, neurobench_speech, {1, 1}, {1, 16}},
     {"nir-nmnist", "digits, sums in place of maxima", "", 300, nir_nmnist, {34, 1}, {18, 4}},
-    {"spiking-yolo", "detection, converted", "coarse fine", 16, spiking_yolo, {416, 1}, {32, 16}}};
+    {"popsan", "a robot's actor, population codes", "actions", 5, popsan, {1, 1}, {1, 16}},
+    {"spiking-yolo", "detection, converted", "coarse fine", 16, spiking_yolo, {416, 1}, {32, 16}},
+    {"srnn-shd", "digits spoken, recurrent, thresholds that adapt", "", 250, srnn_shd, {1, 1}, {1, 8}},
+    {"nir-braille", "touch, recurrent, currents", "", 256, nir_braille, {1, 1}, {1, 4}},
+    {"nir-braille-subtract", "the same with a soft reset", "", 256, nir_braille_subtract, {1, 1}, {1, 4}},
+    {"tiny-snn", "a drone's controller, thresholds that adapt", "thrust", 10, tiny_snn, {1, 1}, {1, 2}},
+    {"lif-firenet", "optical flow, recurrent convolutions", "flow", 10, lif_firenet, {128, 1}, {9, 8}},
+    {"lif-ev-flownet",
+     "optical flow, a recurrent U-Net",
+     "flow3 flow2 flow1 flow0",
+     10,
+     lif_ev_flownet,
+     {128, 1},
+     {16, 8}}};
 
 const int n_zoo = (int)(sizeof zoo / sizeof *zoo);

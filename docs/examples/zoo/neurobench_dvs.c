@@ -2,9 +2,10 @@
    computing through collaborative, fair and representative benchmarking", 2023. SPDX-License-Identifier: MIT */
 #include "zoo.h"
 
-#define LIF "model=lif tau=10 undecayed_input=1 reset=soft surrogate=super_spike"
+#define LIF "model=lif tau=10 undecayed_input=1 reset=soft_delayed strict_threshold=1 surrogate=super_spike"
 
-/* The maximum is that of potentials: the pool comes before the neurons. */
+/* Neurons are those of snnTorch: the step after a spike takes the threshold off. The maximum is that of potentials: the
+ * pool comes before the neurons. */
 void neurobench_dvs(synfire_network n, zoo_size size) {
   int i;
   stage(n, "input", "events", "", "kind=spikes height=%d width=%d channels=2", size.side, size.side);

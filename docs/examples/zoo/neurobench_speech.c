@@ -2,7 +2,7 @@
    three hidden layers. SPDX-License-Identifier: MIT */
 #include "zoo.h"
 
-#define LIF "model=lif tau=10 undecayed_input=1 reset=soft surrogate=super_spike"
+#define LIF "model=lif tau=10 undecayed_input=1 reset=soft_delayed strict_threshold=1 surrogate=super_spike"
 
 void neurobench_speech(synfire_network n, zoo_size size) {
   int i;

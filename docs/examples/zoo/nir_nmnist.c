@@ -2,7 +2,8 @@
    Communications 2024: sums in place of maxima. SPDX-License-Identifier: MIT */
 #include "zoo.h"
 
-#define IF "model=if surrogate=atan"
+/* Neurons of NIR fire above the threshold, not at it. */
+#define IF "model=if strict_threshold=1 surrogate=atan"
 
 static void conv(synfire_network n, const char *name, const char *values) {
   stage(n, "conv2d", text("%s-conv", name), "", "%s bias=0", values);

@@ -1,6 +1,7 @@
 /* stages.c - stages of the networks of the zoo from short texts. SPDX-License-Identifier: MIT */
 #include "zoo.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,11 +44,12 @@ void stage(synfire_network network, const char *kind, const char *name, const ch
   desc.values = given;
   for (next = strtok(of_inputs, " "); next && desc.n_inputs < 16; next = strtok(NULL, " ")) {
     synfire_stage_input *const input = &inputs[desc.n_inputs++];
-    char *const port = strchr(next, ':');
+    char *const delay = strchr(next, '@'), *const port = strchr(next, ':');
+    if (delay) *delay = 0;
     if (port) *port = 0;
     input->stage = next;
     input->port = port ? port + 1 : NULL;
-    input->delay = 0;
+    input->delay = delay ? strtol(delay + 1, NULL, 10) : 0;
   }
   for (next = strtok(of_values, " "); next && desc.n_values < 16; next = strtok(NULL, " ")) {
     synfire_stage_value *const value = &given[desc.n_values++];
@@ -75,6 +77,19 @@ void head(synfire_network network, const char *name, const char *reads, const ch
 void dense(synfire_network network, const char *name, const char *reads, int n_outputs, const char *neurons) {
   stage(network, "synapse", text("%s-synapse", name), reads, "n_outputs=%d", n_outputs);
   stage(network, "neurons", name, "", "%s", neurons);
+}
+
+void recurrent(synfire_network network, const char *name, const char *kind, const char *synapse, const char *back,
+               const char *neurons) {
+  stage(network, kind, text("%s-in", name), "", "%s", synapse);
+  stage(network, kind, text("%s-back", name), text("%s@1", name), "%s", back);
+  stage(network, "sum", text("%s-x", name), text("%s-in %s-back", name, name), "");
+  stage(network, "neurons", name, "", "%s", neurons);
+}
+
+void learn(synfire_network network, const char *name, const char *parameter, int32_t scope) {
+  check(synfire_network_set_scope(network, name, parameter, scope));
+  check(synfire_network_train_parameter(network, name, parameter, scope == SYNFIRE_SCOPE_NEURON, 1.0, 0.0, NAN, NAN));
 }
 
 void classify(synfire_network network, const char *readout) {

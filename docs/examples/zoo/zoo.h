@@ -24,9 +24,9 @@ typedef struct zoo_entry {
 extern const zoo_entry zoo[];
 extern const int n_zoo;
 
-/* Adds a stage. `reads` has the names of stages, with spaces between them, each with ":v" for the V of neurons; "" is
- * the stage before. `values` are values by their names, "kernel=3 model=lif", in the format of printf. Ends the program
- * with a text if that fails, as all functions here do. */
+/* Adds a stage. `reads` has the names of stages, with spaces between them, each with ":v" for the V of neurons or
+ * "@1" for their spikes of the step before; "" is the stage before. `values` are values by their names, "kernel=3
+ * model=lif", in the format of printf. Ends the program with a text if that fails, as all functions here do. */
 void stage(synfire_network network, const char *kind, const char *name, const char *reads, const char *values, ...);
 /* A convolution without a bias, its normalisation "NAME-norm" and the neurons NAME. */
 void layer(synfire_network network, const char *name, const char *reads, const char *convolution, const char *neurons);
@@ -34,6 +34,12 @@ void layer(synfire_network network, const char *name, const char *reads, const c
 void head(synfire_network network, const char *name, const char *reads, const char *convolution);
 /* A dense synapse of spikes or counts, and its neurons NAME. */
 void dense(synfire_network network, const char *name, const char *reads, int n_outputs, const char *neurons);
+/* Recurrent neurons NAME: they add up what a synapse, or convolution, of the stage before gives and, last, one of their
+ * own spikes of the step before. */
+void recurrent(synfire_network network, const char *name, const char *kind, const char *synapse, const char *back,
+               const char *neurons);
+/* Trains a parameter of neurons: one number for each of SYNFIRE_SCOPE_*. */
+void learn(synfire_network network, const char *name, const char *parameter, int32_t scope);
 /* A cross-entropy of a readout, and Adam. */
 void classify(synfire_network network, const char *readout);
 /* A text in the format of printf; the last 64 are kept. */

@@ -63,6 +63,11 @@ concept HasAdapt = AdaptsAlone<T, K> ||
                    (T::n_states == 3 && requires(const float* c, float x) { adapted<T, K>(c, x, x, x, x, x, x); }) ||
                    (T::n_states == 4 && requires(const float* c, float x) { adapted<T, K>(c, x, x, x, x, x, x, x); });
 template <class T>
+concept NamesThreshold = requires { &T::threshold; } || requires(const float* c, float x) { T::threshold(c, x); } ||
+                         requires(const float* c, float x) { T::threshold(c, x, x); } ||
+                         requires(const float* c, float x) { T::threshold(c, x, x, x); } ||
+                         requires(const float* c, float x) { T::threshold(c, x, x, x, x); };
+template <class T>
 concept HasOwnDerivative = requires(const float* c, float x) { T::derivative(c, x); };
 template <class T>
 concept HasPrimitive = requires(const float* c, float x) { T::primitive(c, x); };
@@ -255,6 +260,12 @@ struct IsModel : IsWellFormed<T> {
   static_assert(T::n_states < 4 || HasAdapt<T, 3>, SYNFIRE_ADDED_BY
                 ": a model with a fourth variable has adapt_fourth(constants, u, h, s), or "
                 "adapt_fourth(constants, v, w, ..., x, h, s) with all of its variables");
+  static_assert(
+      !NamesThreshold<T> || AdaptsThreshold<T>, SYNFIRE_ADDED_BY
+      ": threshold() takes the constants, v_threshold and a number for each variable but V, of which there is "
+      "at least one");
+  static_assert(!NamesThreshold<T> || !is_silent<T>,
+                SYNFIRE_ADDED_BY ": a model that never fires has no threshold()");
   static_assert(is_finite(T::default_v_reset), SYNFIRE_ADDED_BY ": `default_v_reset` must be finite");
   static_assert(T::n_constants >= 0 && T::n_constants <= max_model_constants,
                 SYNFIRE_ADDED_BY ": a model has at most 8 constants (max_model_constants)");

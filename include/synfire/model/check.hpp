@@ -50,11 +50,11 @@ SYNFIRE_MODEL_FN void draw_parameters(CheckRandom& random, const double* default
   }
 }
 
-// All arguments of a step: the variables, X, H, S.
+// All arguments of a step: the variables, X, H, S, v_threshold.
 template <class Model, class R>
 struct CheckPoint {
   StateOf<Model, R> state;
-  R x, h, s;
+  R x, h, s, v_threshold;
 
   template <int Along>
   SYNFIRE_MODEL_FN R& at() {
@@ -66,16 +66,20 @@ struct CheckPoint {
       return x;
     else if constexpr (Along == along_h)
       return h;
+    else if constexpr (Along == along_v_threshold)
+      return v_threshold;
     else
       return s;
   }
 };
 
-// Function K of the model (0: H) on numbers or dual numbers.
+// Function K of the model (0: H, checked_threshold: the threshold) on numbers or dual numbers.
 template <class Model, int K, class As, class C, class R>
 SYNFIRE_MODEL_FN auto function_of(const C* c, const CheckPoint<Model, R>& p) {
   if constexpr (K == 0)
     return charge_as<Model, As>(c, p.state, p.x);
+  else if constexpr (K == checked_threshold)
+    return threshold_as<Model, As>(c, p.v_threshold, p.state);
   else
     return adapt_as<Model, K, As>(c, p.state, p.x, p.h, p.s);
 }
@@ -104,7 +108,7 @@ SYNFIRE_MODEL_FN void check_slope(const double* constants, const CheckPoint<Mode
     other.x += 0.7;
     if (slope_of<Model, K, Along>(constants, other) != slope) result.wrong_slope_reads_input = 1;
   }
-  if (Model::n_states > 1 && !slope_reads_w<Model>) {
+  if (Model::n_states > 1 && K != checked_threshold && !slope_reads_w<Model>) {
     CheckPoint<Model, double> other = p;
     for (int k = 0; k < n_further_states<Model>; ++k) other.state.w[k] += 0.7;
     if (slope_of<Model, K, Along>(constants, other) != slope) result.wrong_slope_reads_w = 1;
@@ -132,6 +136,7 @@ SYNFIRE_MODEL_FN void check_function(const double* constants, const float* narro
   if constexpr (Model::n_states > 1) both.template operator()<1>();
   if constexpr (Model::n_states > 2) both.template operator()<2>();
   if constexpr (Model::n_states > 3) both.template operator()<3>();
+  if constexpr (K == checked_threshold) both.template operator()<along_v_threshold>();
 }
 
 // The gradient along each parameter, through derive().
@@ -167,6 +172,9 @@ SYNFIRE_MODEL_FN void check_functions(const double* parameters, const double* co
     check_function<Model, K>(constants, narrow, p, q, result);
     check_parameters<Model, K>(parameters, p, result);
     check_functions<Model, K + 1>(parameters, constants, narrow, p, q, result);
+  } else if constexpr (AdaptsThreshold<Model>) {
+    check_function<Model, checked_threshold>(constants, narrow, p, q, result);
+    check_parameters<Model, checked_threshold>(parameters, p, result);
   }
 }
 
@@ -190,11 +198,13 @@ SYNFIRE_MODEL_FN void check_model(u64 seed, s64 n_samples, const double* default
     p.x = random.uniform(-2, 2);
     p.h = random.uniform(-2, 2);
     p.s = random.uniform(0, 1) < 0.5 ? 0.0 : 1.0;
+    p.v_threshold = 1.0;
     q.state.v = static_cast<float>(p.state.v);
     for (int k = 0; k < n_further_states<Model>; ++k) q.state.w[k] = static_cast<float>(p.state.w[k]);
     q.x = static_cast<float>(p.x);
     q.h = static_cast<float>(p.h);
     q.s = static_cast<float>(p.s);
+    q.v_threshold = 1.0f;
     check_functions<Model>(parameters, constants + first_model_constant, narrow, p, q, result);
   }
   result.n_samples = n_samples;
@@ -222,7 +232,8 @@ SYNFIRE_MODEL_FN void check_surrogate(u64 seed, s64 n_samples, const double* def
       const double difference = (Surrogate::primitive(static_cast<const double*>(constants), x + width) -
                                  Surrogate::primitive(static_cast<const double*>(constants), x - width)) /
                                 (2 * width);
-      note_error(result, Surrogate::derivative(static_cast<const double*>(constants), x), difference, 4, along_h);
+      note_error(result, Surrogate::derivative(static_cast<const double*>(constants), x), difference, checked_primitive,
+                 along_h);
     }
   }
   result.n_samples = n_samples;

@@ -28,14 +28,18 @@ struct Description {
   int n_states, n_parameters, n_constants;
   char states[max_states][name_bytes];
   double default_v_reset;
-  int has_input_decay, slope_reads_input, slope_reads_w, many_instructions, follows_input, never_fires, rational;
+  int has_input_decay, slope_reads_input, slope_reads_w, many_instructions, follows_input, never_fires, rational,
+      adapts_threshold;
   DescribedParameter parameters[max_slope_rows];
 };
+
+inline constexpr int checked_primitive = 4, checked_threshold = 5;
 
 // The result of a check of its functions (check.hpp).
 struct CheckResult {
   // The largest |derivative − central difference| / (1 + |derivative|), in f64, and of what: of H (0), of further
-  // variable 1 to 3, of the surrogate's primitive (4); along a variable of recursion.hpp, or parameter p as 100 + p.
+  // variable 1 to 3, of the surrogate's primitive (4), of the threshold (5); along a variable of recursion.hpp, or
+  // parameter p as 100 + p.
   double largest_error;
   int worst_function, worst_along;
   long long n_samples;
@@ -118,7 +122,8 @@ constexpr Description describe() {
     d.slope_reads_w = slope_reads_w<T> ? 1 : 0;
     d.many_instructions = has_many_instructions<T> ? 1 : 0;
     d.follows_input = follows_input<T>() ? 1 : 0;
-    d.never_fires = never_fires<T> ? 1 : 0;
+    d.never_fires = is_silent<T> ? 1 : 0;
+    d.adapts_threshold = AdaptsThreshold<T> ? 1 : 0;
   }
   return d;
 }

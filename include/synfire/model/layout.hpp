@@ -9,9 +9,11 @@ namespace synfire::model {
 // f32, a tape takes 1/8 byte per element, and only V_init for T ≤ 32.
 inline constexpr int checkpoint_interval = 32;
 
-// State variables of a neuron: V, then W and up to two more.
+// State variables of a neuron: V, then W and up to two more. Where there is room, some layers have a countdown as the
+// last one (ruled.hpp).
 inline constexpr int max_states = 4;
 inline constexpr int max_further_states = max_states - 1;
+inline constexpr const char* countdown_name = "countdown";
 
 // Constants of a neuron, in this order: the two of firing (unused by a model that never fires), the model's own, the
 // surrogate's.
@@ -49,8 +51,16 @@ inline constexpr int loaded_id = 1000000;
 
 // Properties that all neurons of a layer share and that do not change.
 struct Rules {
-  bool soft_reset;
+  bool soft_reset;  // also of a delayed reset
   bool detach_reset;
+  // Those of few layers, whose kernels are Ruled (ruled.hpp):
+  bool strict_threshold = false;  // fires at H > threshold
+  bool delayed_reset = false;     // the threshold is taken off in the step after the spike
+  int refractory_steps = 0;
+
+  // True if the layer has a countdown among its state variables.
+  constexpr bool count_down() const { return delayed_reset || refractory_steps > 0; }
+  constexpr bool are_plain() const { return !strict_threshold && !count_down(); }
 };
 
 // The largest finite double: "no bound but finiteness".

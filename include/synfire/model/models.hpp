@@ -11,6 +11,7 @@
 #include "built_in.hpp"
 #include "list.hpp"
 #include "recursion.hpp"
+#include "ruled.hpp"
 
 SYNFIRE_MODEL_BEGIN
 

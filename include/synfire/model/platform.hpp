@@ -17,6 +17,13 @@
 #define SYNFIRE_MODEL_FN inline __attribute__((always_inline))
 #endif
 
+// Before a loop: code for GPUs keeps it a loop.
+#if defined(__CUDA_ARCH__)
+#define SYNFIRE_MODEL_ROLLED _Pragma("unroll 1")
+#else
+#define SYNFIRE_MODEL_ROLLED
+#endif
+
 #define SYNFIRE_MODEL_BEGIN  \
   namespace synfire::model { \
   inline namespace SYNFIRE_MODEL_LEVEL {

@@ -11,19 +11,48 @@
 
 SYNFIRE_MODEL_BEGIN
 
-// True if the model never fires: V[t] = H[t], without a threshold, a reset or a surrogate. Such a model has one variable
-// and an H that is linear in V and X, so that backward needs neither of them, unless it takes gradients of parameters.
+// True if layers of the model never fire: V[t] = H[t], without a threshold, a reset or a surrogate.
 template <class Model>
-inline constexpr bool never_fires = false;
+inline constexpr bool is_silent = false;
 template <class Model>
   requires requires {
     Model::never_fires;
   }
-inline constexpr bool never_fires<Model> = Model::never_fires;
+inline constexpr bool is_silent<Model> = Model::never_fires;
+
+// True if, in addition, the kernels do without firing: one variable, and an H that is linear in V and X, so that backward
+// needs neither of them, unless it takes gradients of parameters. A silent model with further variables takes the kernels
+// of one that fires: its threshold is a NaN, which no H reaches and at which every surrogate's derivative is 0.
+template <class Model>
+inline constexpr bool never_fires = is_silent<Model>&& Model::n_states == 1;
+
+// The constant v_threshold of a model that never fires, by its number of variables.
+SYNFIRE_MODEL_FN double threshold_of_silence(int n_states) {
+  return n_states == 1 ? 0.0 : from_bits(0x7FF8000000000000ull);
+}
 
 // Parameters of firing that a model has beside its own: v_threshold and v_reset, or none.
 template <class Model>
-inline constexpr int n_firing_parameters = never_fires<Model> ? 0 : 2;
+inline constexpr int n_firing_parameters = is_silent<Model> ? 0 : 2;
+
+// The formula of a model under the rules that few layers have. Its steps are in ruled.hpp, for which the other parts of
+// kernels have hooks: functions of the recursion that take the rules and the state before the step.
+template <class Model>
+struct Ruled : Model {
+  using Formula = Model;
+  // The countdown is behind those of the formula; four leave no room for it.
+  static constexpr bool counts_down = Model::n_states < max_states;
+  static constexpr int n_states = Model::n_states + (counts_down ? 1 : 0);
+  static constexpr bool slope_reads_w = true;
+};
+template <class Model>
+inline constexpr bool is_ruled = false;
+template <class Model>
+inline constexpr bool is_ruled<Ruled<Model>> = true;
+template <class Model>
+concept IsRuled = is_ruled<Model>;
+template <class Model>
+concept IsPlain = !is_ruled<Model>;
 
 // Index of the first constant of the surrogate among the constants of a neuron.
 template <class Model>
@@ -75,7 +104,9 @@ concept AdaptsAlone = requires(const float* c, float a) { adapted<Model, K>(c, a
 // True if a further variable may depend on V or X, so that the state after a step does not follow from H alone.
 template <class Model, int K = Model::n_states - 1>
 constexpr bool follows_input() {
-  if constexpr (K < 1)
+  if constexpr (is_ruled<Model>)
+    return follows_input<typename Model::Formula>();
+  else if constexpr (K < 1)
     return false;
   else
     return !AdaptsAlone<Model, K> || follows_input<Model, K - 1>();
@@ -100,6 +131,16 @@ template <class Model>
   }
 inline constexpr bool slope_reads_w<Model> = Model::slope_reads_w;
 
+// True if the threshold depends on further variables: threshold(constants, v_threshold, w, ...), with all of them as they
+// were before the step. Such a model has Ruled kernels only.
+// clang-format off
+template <class Model>
+concept AdaptsThreshold =
+    (Model::n_states == 2 && requires(const float* c, float a) { Model::threshold(c, a, a); }) ||
+    (Model::n_states == 3 && requires(const float* c, float a) { Model::threshold(c, a, a, a); }) ||
+    (Model::n_states == 4 && requires(const float* c, float a) { Model::threshold(c, a, a, a, a); });
+// clang-format on
+
 // The names of the state variables. V is "v", and W is "w" unless the model names it.
 template <class Model>
 constexpr const char* state_name(int variable) {
@@ -114,6 +155,7 @@ inline constexpr int along_input = -1;
 inline constexpr int along_h = -2;
 inline constexpr int along_spike = -3;
 inline constexpr int along_nothing = -4;
+inline constexpr int along_v_threshold = -5;
 
 // How arguments are passed: as numbers, or as dual numbers of which argument `Along` is the variable.
 struct AsNumbers {
@@ -178,6 +220,20 @@ SYNFIRE_MODEL_FN auto adapt_as(const C* model_constants, StateOf<Model, R> befor
   }
 }
 
+// The threshold of a model that has such a function.
+template <class Model, class As, class C, class R>
+SYNFIRE_MODEL_FN auto threshold_as(const C* model_constants, R v_threshold, StateOf<Model, R> before) {
+  const auto common = As::template pass<along_v_threshold>(v_threshold);
+  const auto w = As::template pass<1>(before.w[0]);
+  if constexpr (Model::n_states == 2)
+    return Model::threshold(model_constants, common, w);
+  else if constexpr (Model::n_states == 3)
+    return Model::threshold(model_constants, common, w, As::template pass<2>(before.w[1]));
+  else
+    return Model::threshold(model_constants, common, w, As::template pass<2>(before.w[1]),
+                            As::template pass<3>(before.w[2]));
+}
+
 // ---- forward --------------------------------------------------------------------------------------------------------
 
 // A NaN never fires.
@@ -232,7 +288,7 @@ SYNFIRE_MODEL_FN void advance_further(const R* model_constants, StateOf<Model, R
 }
 
 // The state after a step whose charged potential is h. Only further variables in the full form read V and X.
-template <class Model, class R>
+template <IsPlain Model, class R>
 SYNFIRE_MODEL_FN StateOf<Model, R> advance(const R* constants, Rules rules, StateOf<Model, R> before, R x, R h,
                                            bool spike) {
   StateOf<Model, R> after = {};
@@ -259,6 +315,7 @@ struct StepGradient {
   State<R, N> before;  // dL/dV[t−1], dL/dU_k[t−1]: carried to the previous step
   R h;                 // dL/dH[t]
   R spike;             // dL/dS[t] including reset and adaptation; times g it is a term of dL/dH[t]
+  R threshold = R(0);  // dL/d(threshold of the step), of Ruled models only
 };
 template <class Model, class R>
 using StepGradientOf = StepGradient<R, (Model::n_states > 2 ? Model::n_states - 1 : 1)>;
@@ -302,7 +359,7 @@ SYNFIRE_MODEL_FN void step_further(const C* c, StateOf<Model, R> before, R x, R 
 //     G_H   = G_S'·g + G_V·(1 − S or 1) + Σ G_k·∂U_k/∂H
 //     G_X   = G_H·∂H/∂X + Σ G_k·∂U_k/∂X
 //     dL/dV[t−1] = G_H·∂H/∂V[t−1] + Σ G_k·∂U_k/∂V[t−1]           likewise for each U[t−1]
-template <class Model, class R>
+template <IsPlain Model, class R>
 SYNFIRE_MODEL_FN StepGradientOf<Model, R> backward_step(const R* constants, Rules rules, StateOf<Model, R> before, R x,
                                                         R h, R g, IncomingOf<Model, R> in) {
   static_assert(!never_fires<Model> || (Model::n_states == 1 && !slope_reads_input<Model>));
@@ -359,6 +416,31 @@ SYNFIRE_MODEL_FN R v_threshold_gradient(const R* constants, Rules rules, R h, R 
 template <class Model, class R>
 SYNFIRE_MODEL_FN R v_reset_gradient(const R* constants, Rules rules, R h, IncomingOf<Model, R> in) {
   return choose(rules.soft_reset, R(0), fires<Model>(constants, h) ? in.v : R(0));
+}
+
+// ---- hooks for Ruled models -----------------------------------------------------------------------------------------
+
+// The same functions with the rules and the state before the step, which only Ruled models read (ruled.hpp).
+template <IsPlain Model, class R>
+SYNFIRE_MODEL_FN bool fires(const R* constants, Rules, StateOf<Model, R>, R h) {
+  return fires<Model>(constants, h);
+}
+template <IsPlain Model, class R>
+SYNFIRE_MODEL_FN R charge(const R* constants, Rules, StateOf<Model, R> before, R x) {
+  return charge<Model>(constants, before, x);
+}
+template <IsPlain Model, class R>
+SYNFIRE_MODEL_FN R reset(const R* constants, Rules rules, StateOf<Model, R>, R h, bool spike) {
+  return reset(constants, rules, h, spike);
+}
+template <IsPlain Model, class R>
+SYNFIRE_MODEL_FN R v_threshold_gradient(const R* constants, Rules rules, StateOf<Model, R>, R h, R g,
+                                        const StepGradientOf<Model, R>& step, IncomingOf<Model, R> in) {
+  return v_threshold_gradient<Model>(constants, rules, h, g, step, in);
+}
+template <IsPlain Model, class R>
+SYNFIRE_MODEL_FN R v_reset_gradient(const R* constants, Rules rules, StateOf<Model, R>, R h, IncomingOf<Model, R> in) {
+  return v_reset_gradient<Model>(constants, rules, h, in);
 }
 
 SYNFIRE_MODEL_END

@@ -5,7 +5,7 @@
 //
 // | family            | surrogates                                                                                  |
 // | ----------------- | ------------------------------------------------------------------------------------------- |
-// | exponential tails | sigmoid, piecewise_exp, erf                                                                 |
+// | exponential tails | sigmoid, piecewise_exp, erf, multi_gaussian                                                 |
 // | power tails       | atan, soft_sign, super_spike, q_pseudo_spike, nonzero_sign_log_abs, fake_numerical_gradient |
 // | one-sided         | s2nn, log_tailed_relu, leaky_k_relu                                                         |
 // | windows           | piecewise_quadratic, rect, piecewise_leaky_relu                                             |

@@ -8,6 +8,13 @@
 
 #include "models.hpp"
 
+// A function that code for GPUs calls, because each model has one, and a copy in every place would be megabytes.
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define SYNFIRE_MODEL_CALLED __host__ __device__ __noinline__
+#else
+#define SYNFIRE_MODEL_CALLED SYNFIRE_MODEL_FN
+#endif
+
 SYNFIRE_MODEL_BEGIN
 
 template <class R>
@@ -46,12 +53,13 @@ inline constexpr int slope_rows = Model::n_parameters + count_bits(reciprocal_na
 
 // ---- constants ------------------------------------------------------------------------------------------------------
 
-// The constants of one neuron, v_threshold, v_reset and those of the model's formula, from its parameters in order. A
-// model that never fires has 0 for the first two, and V begins at 0.
+// The constants of one neuron, v_threshold, v_reset and those of the model's formula, from its parameters in order. In a
+// model that never fires, V begins at 0.
 template <class Model>
 SYNFIRE_MODEL_FN void derive_own(const double* parameters, bool undecayed_input, double* constants) {
-  constants[constant_v_threshold] = never_fires<Model> ? 0.0 : parameters[Model::n_parameters];
-  constants[constant_v_reset] = never_fires<Model> ? 0.0 : parameters[Model::n_parameters + 1];
+  constants[constant_v_threshold] =
+      is_silent<Model> ? threshold_of_silence(Model::n_states) : parameters[Model::n_parameters];
+  constants[constant_v_reset] = is_silent<Model> ? 0.0 : parameters[Model::n_parameters + 1];
   Model::derive(parameters, undecayed_input, constants + first_model_constant);
 }
 
@@ -63,6 +71,7 @@ SYNFIRE_MODEL_FN void derive_slopes(const double* parameters, bool undecayed_inp
   constexpr u32 reciprocals = reciprocal_names<Model>;
   for (int i = 0; i < max_slope_rows * max_model_constants; ++i) slopes[i] = 0.0;
   int extra = Model::n_parameters;
+  SYNFIRE_MODEL_ROLLED
   for (int p = 0; p < Model::n_parameters; ++p) {
     Number values[max_slope_rows], constants[max_model_constants];
     for (int i = 0; i < Model::n_parameters; ++i) values[i] = {parameters[i], i == p ? 1.0 : 0.0};
@@ -96,18 +105,18 @@ SYNFIRE_MODEL_FN double of_rank(u64 rank) {
 
 // True if every constant derived from these parameters is finite in R.
 template <class Model, class R>
-SYNFIRE_MODEL_FN bool constants_are_finite(const double* parameters, bool undecayed_input) {
+SYNFIRE_MODEL_CALLED bool constants_are_finite(const double* parameters, bool undecayed_input) {
   double constants[first_model_constant + max_model_constants];
   derive_own<Model>(parameters, undecayed_input, constants);
-  for (int k = 0; k < first_model_constant + Model::n_constants; ++k)
+  for (int k = is_silent<Model> ? first_model_constant : 0; k < first_model_constant + Model::n_constants; ++k)
     if (!(absolute(constants[k]) <= largest_number<R>)) return false;
   return true;
 }
 
 // Updates parameter `index` and returns its new value. A gradient that is not finite changes nothing.
 template <class Model, class R>
-SYNFIRE_MODEL_FN double descend(double* parameters, int index, const Descent& descent, double gradient, double rate,
-                                bool undecayed_input) {
+SYNFIRE_MODEL_CALLED double descend(double* parameters, int index, const Descent& descent, double gradient, double rate,
+                                    bool undecayed_input) {
   const double old = parameters[index];
   if (!(absolute(gradient) <= unbounded)) return old;
   double wanted = fma(-rate, gradient, descent.reciprocal ? 1.0 / old : old);

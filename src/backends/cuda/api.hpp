@@ -41,6 +41,10 @@ struct Api {
   decltype(&cudaStreamDestroy) stream_destroy = &cudaStreamDestroy;
   decltype(&cudaStreamSynchronize) stream_synchronize = &cudaStreamSynchronize;
   decltype(&cudaStreamQuery) stream_query = &cudaStreamQuery;
+  decltype(&cudaEventCreateWithFlags) event_create_with_flags = &cudaEventCreateWithFlags;
+  decltype(&cudaEventRecord) event_record = &cudaEventRecord;
+  decltype(&cudaStreamWaitEvent) stream_wait_event = &cudaStreamWaitEvent;
+  decltype(&cudaEventDestroy) event_destroy = &cudaEventDestroy;
   decltype(&cudaStreamBeginCapture) stream_begin_capture = &cudaStreamBeginCapture;
   decltype(&cudaStreamEndCapture) stream_end_capture = &cudaStreamEndCapture;
   decltype(&cuda::stream_get_capture_info) stream_get_capture_info = &cuda::stream_get_capture_info;

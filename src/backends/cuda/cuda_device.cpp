@@ -81,6 +81,12 @@ void* allocate(DeviceState& device, int32_t memory, uint64_t bytes) {
   const RelaxedCapture relaxed;
   if (memory == SYNFIRE_MEMORY_PINNED) {
     device.check(api().host_alloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc");
+    try {
+      device.blocks.add(data, MemoryKind::pinned, bytes);
+    } catch (...) {
+      api().free_host(data);
+      throw;
+    }
     std::memset(data, 0, bytes);
     return data;
   }
@@ -91,6 +97,12 @@ void* allocate(DeviceState& device, int32_t memory, uint64_t bytes) {
     api().free(data);
     device.check(error, "cudaMemsetAsync");
   }
+  try {
+    device.blocks.add(data, MemoryKind::device, bytes);
+  } catch (...) {
+    api().free(data);
+    throw;
+  }
   return data;
 }
 
@@ -99,6 +111,7 @@ void release(DeviceState& device, int32_t memory, void* data) noexcept {
     release_host(data);
     return;
   }
+  device.blocks.remove(data);
   const CurrentContext current(device.context);
   const RelaxedCapture relaxed;
   const cudaError_t error = memory == SYNFIRE_MEMORY_PINNED ? api().free_host(data) : api().free(data);
@@ -234,6 +247,22 @@ class CudaDevice final : public Device {
     if (api().context_get_device(&ordinal) == 0 && ordinal != state_.ordinal)
       fail_argument("SYN-STREAM-DEVICE", "stream belongs to device %d; the context is on device %d", ordinal,
                     state_.ordinal);
+  }
+
+  void put_in_order(synfire_stream before, synfire_stream after) override {
+    if (is_capturing(before) || is_capturing(after) || state_.choose(before) == state_.choose(after)) return;
+    const CurrentContext current(state_.context);
+    const RelaxedCapture relaxed;
+    cudaEvent_t reached = nullptr;
+    state_.check(api().event_create_with_flags(&reached, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    const char* call = "cudaEventRecord";
+    cudaError_t error = api().event_record(reached, state_.choose(before));
+    if (error == cudaSuccess) {
+      call = "cudaStreamWaitEvent";
+      error = api().stream_wait_event(state_.choose(after), reached, 0);
+    }
+    api().event_destroy(reached);  // when it is reached; what waits goes on then
+    state_.check(error, call);
   }
 
   void execute(std::span<const Operation> operations, synfire_stream stream) override {

@@ -5,6 +5,7 @@
 #include "cuda_launcher.hpp"
 #include "scope.hpp"
 
+#include <base/charged_blocks.hpp>
 #include <base/error.hpp>
 #include <graph/machine_operations.hpp>
 #include <graph/replay.hpp>
@@ -21,6 +22,7 @@ struct DeviceState {
   int ordinal = 0;
   DriverContext* context = nullptr;
   cudaStream_t stream = nullptr;  // the device's own: private, non-blocking
+  core::ChargedBlocks blocks;     // what allocate() returned, but pageable memory
   GpuShape shape = {};
   bool programmatic_launches = false;  // a kernel of a replay may be launched before the previous one has ended
 

@@ -9,6 +9,7 @@
 #include "word_wait.hpp"
 #include "worker_thread.hpp"
 
+#include <base/log.hpp>
 #include <platform/fork.hpp>
 #include <platform/stamp_clock.hpp>
 
@@ -169,6 +170,9 @@ void ThreadPool::start() noexcept {
   while (n < n_workers_ && worker_at(n).thread.start(work, &worker_at(n), n + 1)) ++n;
   n_started_.store(n, std::memory_order_release);
   starting_.unlock();
+  if (n < n_workers_)
+    core::log_message(SYNFIRE_LOG_WARNING, "context: the system refused a thread; %d of %d compute", n + 1,
+                      n_workers_ + 1);
 }
 
 void ThreadPool::work(void* worker) {

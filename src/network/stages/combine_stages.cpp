@@ -5,6 +5,7 @@
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 
+#include <base/error.hpp>
 #include <operations/combine/combine.hpp>
 
 #include <algorithm>
@@ -45,18 +46,19 @@ class CombineParts final : public CombinedParts {
     std::vector<int32_t> bounds;
     for (size_t i = 0; i < stage()->inputs.size(); ++i) {
       const StageRecorder::Read input = recorder.read(i);
-      const bool counts = stage().flow(i).elements == Elements::counts && !reads_means(stage());
-      sources.push_back(counts ? input.counts : input.array);
-      bounds.push_back(counts ? stage().flow(i).bound : 0);
+      const bool of_counts = stage().flow(i).elements == Elements::counts && !reads_means(stage());
+      sources.push_back(of_counts ? input.counts : input.array);
+      bounds.push_back(of_counts ? stage().flow(i).bound : 0);
     }
     const bool has_bounds = std::ranges::any_of(bounds, [](int32_t bound) { return bound > 0; });
-    Buffer* const numbers = recorder.written();
+    Buffer *const numbers = recorder.written(), *const counts = recorder.own(counts_.get());
     recorder.append([&] {
-      return operations::combine({kind_, StageRecorder::extents(stage()->output), sources, channels_,
+      return operations::combine({kind_, recorder.extents(stage()->output), sources, channels_,
                                   has_bounds ? std::span<const int32_t>(bounds) : std::span<const int32_t>(),
-                                  counts_ ? counts_.get() : numbers});
+                                  counts ? counts : numbers});
     });
-    if (counts_ && numbers) recorder.append([&] { return as_numbers(stage()->output, *counts_, *numbers); });
+    if (counts && numbers)
+      recorder.append([&] { return as_numbers(recorder.flow(stage()->output), *counts, *numbers); });
   }
 
   // From the last input to the first, as stages are.
@@ -67,7 +69,7 @@ class CombineParts final : public CombinedParts {
       if (!before.array) continue;
       Buffer* const other = has_other ? recorder.read(1 - i).array : nullptr;
       recorder.append([&] {
-        return operations::combine_backward({kind_, StageRecorder::extents(stage()->output), channels_,
+        return operations::combine_backward({kind_, recorder.extents(stage()->output), channels_,
                                              static_cast<int32_t>(i), before.add, recorder.output_gradient(), other,
                                              before.array});
       });
@@ -109,13 +111,17 @@ class CombineStage : public StageKind {
   }
 
  protected:
-  constexpr CombineStage(const char* name, const char* noun, CombineKind combine, uint32_t most_inputs)
+  constexpr CombineStage(const char* name, const char* noun, CombineKind combine, uint32_t most_inputs,
+                         bool joins = false)
       : StageKind({.name = name,
                    .noun = noun,
                    .reads = combinable,
                    .makes = signal::combined | signal::readout,
                    .least_inputs = 2,
                    .most_inputs = most_inputs,
+                   .joins = joins,
+                   .takes_steps = true,
+                   .reads_before = true,
                    .is_new = true}),
         combine_(combine) {}
   ~CombineStage() = default;
@@ -124,17 +130,28 @@ class CombineStage : public StageKind {
   const CombineKind combine_;
 };
 
+// An input whose shape does not follow from what is not there yet: the others will have the same.
+size_t first_with_shape(const StageView& view) {
+  for (size_t i = 0; i < view->inputs.size(); ++i)
+    if (view.input(i)->has_shape) return i;
+  fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-AWAITS",
+       "the shape of stage \"%s\" follows from neurons that are not there yet; a stage with a shape is needed among "
+       "those that it reads",
+       view->name.c_str());
+}
+
 class SumKind final : public CombineStage {
  public:
-  constexpr SumKind() : CombineStage("sum", "a sum", CombineKind::sum, operations::most_combined) {}
+  constexpr SumKind() : CombineStage("sum", "a sum", CombineKind::sum, operations::most_combined, true) {}
 
   // Spikes and counts are added to counts; with values, all are numbers.
   Flow shape(const StageView& view) const override {
-    Flow flow = view.flow();
+    const size_t first = first_with_shape(view);
+    Flow flow = view.flow(first);
     int64_t bound = 0;
     bool has_values = reads_means(view);
     for (size_t i = 0; i < view->inputs.size(); ++i) {
-      check_same_shape(view, 0, i, true);
+      if (view.input(i)->has_shape) check_same_shape(view, first, i, true);
       has_values = has_values || view.flow(i).elements == Elements::values;
       bound += view.flow(i).elements == Elements::counts ? view.flow(i).bound : 1;
     }

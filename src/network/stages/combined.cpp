@@ -9,7 +9,7 @@ using namespace synfire::core;
 
 uint32_t combined_of(const StageView& view) {
   for (size_t i = 0; i < view->inputs.size(); ++i)
-    if ((view.input(i)->makes & signal::readout) == 0) return signal::combined;
+    if (view.edge(i).from == not_added || (view.input(i)->makes & signal::readout) == 0) return signal::combined;
   return signal::readout;
 }
 

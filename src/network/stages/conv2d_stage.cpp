@@ -39,17 +39,17 @@ constexpr ChoiceSpec conv2d_choices[] = {{"output_channels", nullptr, true, "wei
 
 constexpr ValueSpec conv2d_values[] = {
     {"bias", 1, 0, 1, value::whole, value::fixed},
-    {"frozen", 0, 0, 1, value::whole, value::fixed, value::on_training},
+    {"frozen", 0, 0, 1, value::whole, value::changes, value::on_training},
     {"gradient_bits", 0, 0, 32, value::whole, value::fixed, value::on_training},
     {"input_gradient_bits", 0, 0, 32, value::whole, value::fixed, value::on_training},
     {"initialization", 0, 0, SYNFIRE_INITIALIZATION_ZERO, value::whole, value::fixed, value::on_none, value::always,
      &names::initializations},
     {"gain", 1, value::above_0, 1e30, value::any, value::fixed, value::on_none},
     {"seed", 0, 0, value::most_whole, value::whole, value::fixed},
-    {"learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"weight_decay_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::fixed, value::on_training},
+    {"learning_rate_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"weight_decay_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::changes, value::on_training},
     {"weight_bits", 0, 0, 24, value::whole, value::fixed},
 };
 
@@ -115,7 +115,7 @@ synfire_conv2d_desc conv2d_desc(const StageView& view, const Stage& owner) {
   }
   desc.dtype = view.rules().dtype;
   desc.bias = owner.whole("bias");
-  desc.frozen = owner.whole("frozen");
+  desc.frozen = owner.is_built_frozen() ? 1 : 0;
   desc.gradient_bits = owner.whole("gradient_bits");
   desc.input_gradient_bits = owner.whole("input_gradient_bits");
   desc.initialization = owner.whole("initialization");
@@ -145,6 +145,9 @@ class Conv2dStage final : public StageKind {
              .values = conv2d_values,
              .reads = signal::input | signal::spikes | signal::v | signal::masked | signal::readout | signal::combined,
              .makes = signal::product,
+             .awaits = Awaits::unshaped,
+             .takes_steps = true,
+             .reads_before = true,
              .draws_for = purpose::weights,
              .is_new = true}) {}
 
@@ -217,7 +220,7 @@ class Conv2dStage final : public StageKind {
           others.elements == Elements::counts ? "counts" : "values", others.bound);
   }
   bool takes_counts(const StageView& view) const override { return view.flow().elements == Elements::counts; }
-  bool learns(const StageView& view) const override { return !owner_of(view)->flag("frozen"); }
+  bool learns(const StageView& view) const override { return !owner_of(view)->is_built_frozen(); }
   std::optional<size_t> weights_of(const StageView& view) const override {
     return weights_of_stage(view, network::weights_of(view.stage()));
   }
@@ -239,6 +242,21 @@ class Conv2dStage final : public StageKind {
     return text.append(kernel.transposed == 1 ? ", transposed" : "")
         .append(view->flag("frozen") ? ", frozen" : "")
         .append(view->as<Conv2dSettings>().mask.empty() ? "" : ", masked");
+  }
+  // PyTorch has channels before places, and those of the input first in a transposed convolution.
+  std::vector<ArrayLayout> layouts(const StageView& view) const override {
+    const auto [n_outputs, height, width, n_inputs] = weight_lengths(view);
+    const int64_t places = height * width;
+    if (view->as<Conv2dSettings>().kernel.transposed == 0)
+      return {{"oihw",
+               {n_outputs, n_inputs, height, width},
+               {n_outputs, height, width, n_inputs},
+               {n_inputs * places, width, 1, places}}};
+    const int64_t n_groups = view->as<Conv2dSettings>().kernel.groups, group_outputs = n_outputs / n_groups;
+    return {{"iohw",
+             {n_groups * n_inputs, group_outputs, height, width},
+             {n_groups, group_outputs, height, width, n_inputs},
+             {n_inputs * group_outputs * places, places, width, 1, group_outputs * places}}};
   }
   int64_t n_learnt(const StageView& view) const override {
     if (weights_of(view)) return 0;
@@ -351,6 +369,7 @@ const StageKind& conv2d_kind = the_conv2d;
 void set_kernel_mask(Design& design, size_t conv2d, std::span<const uint8_t> mask) {
   const StageView view = design.view(conv2d);
   if (conv2d_kind.weights_of(view)) fail_mask(view.stage(), weights_of(view.stage()));
+  check_awaits_nothing(view);
   check_mask(mask, weight_lengths(view));
   static_cast<Conv2dSettings&>(design.settings(conv2d)).mask.assign(mask.begin(), mask.end());
 }

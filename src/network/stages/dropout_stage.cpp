@@ -60,6 +60,8 @@ class DropoutKind final : public StageKind {
                    .values = dropout_values,
                    .reads = signal::input | signal::spikes | signal::v | signal::readout | signal::combined,
                    .makes = signal::masked,
+                   .takes_steps = true,
+                   .reads_before = true,
                    .draws_for = purpose::dropout}) {}
 
   Flow shape(const StageView& view) const override { return view.flow(); }

@@ -23,6 +23,8 @@ class FlattenKind final : public StageKind {
                    .noun = "a flattened map",
                    .reads = combinable,
                    .makes = signal::combined | signal::readout,
+                   .takes_steps = true,
+                   .reads_before = true,
                    .is_new = true}) {}
 
   uint32_t makes(const StageView& view) const override { return combined_of(view); }

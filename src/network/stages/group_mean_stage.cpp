@@ -55,6 +55,7 @@ class GroupMeanKind final : public StageKind {
                    .choices = group_choices,
                    .reads = combinable,
                    .makes = signal::combined | signal::readout,
+                   .reads_before = true,
                    .is_new = true}) {}
 
   std::unique_ptr<StageSettings> settings(const Design&, Choices choices) const override {

@@ -138,7 +138,7 @@ class InputParts final : public StageParts {
     const int32_t bounds[] = {is_of_counts(stage().stage()) ? stage()->output.bound : 0};
     recorder.append([&] {
       return operations::combine(
-          {operations::CombineKind::sum, StageRecorder::extents(stage()->output), sources, {}, bounds, &to});
+          {operations::CombineKind::sum, recorder.extents(stage()->output), sources, {}, bounds, &to});
     });
   }
 

@@ -1,13 +1,17 @@
 // Neurons: a layer, its spikes and its V over all steps. Their rates can be drawn to a target.
 #include "stage_kinds.hpp"
 
+#include "packed_rows.hpp"
+
 #include <network/constant_names.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 #include <network/state_arrays.hpp>
+#include <network/trained_members.hpp>
 
 #include <base/dtype.hpp>
 #include <base/text.hpp>
+#include <neurons/graph_tapes.hpp>
 #include <neurons/layer.hpp>
 #include <neurons/layer_spec.hpp>
 #include <neurons/loaded.hpp>
@@ -16,7 +20,9 @@
 #include <neurons/passes/forward.hpp>
 #include <neurons/state/make_layer.hpp>
 #include <neurons/state/state_rows.hpp>
+#include <operations/elementwise/copy.hpp>
 #include <operations/elementwise/scale_add.hpp>
+#include <operations/last_steps/last_steps.hpp>
 #include <operations/rate_loss/rate_loss.hpp>
 #include <operations/reduce/reduce.hpp>
 #include <operations/sum_steps/sum_steps.hpp>
@@ -37,20 +43,32 @@ constexpr PortName neurons_ports[] = {{"spikes", Port::output}, {"v", Port::v}};
 
 constexpr ValueSpec neurons_values[] = {
     {"dtype", 0, 0, SYNFIRE_DTYPE_U64, value::whole, value::fixed, value::on_results, value::always, &names::dtypes},
-    {"reset", 0, 0, SYNFIRE_RESET_SOFT, value::whole, value::fixed, value::on_results, value::always, &names::resets},
+    {"reset", 0, 0, SYNFIRE_RESET_SOFT_DELAYED, value::whole, value::fixed, value::on_results, value::always,
+     &names::resets},
     {"surrogate", 0, 0, 0x7FFFFFFF, value::whole, value::fixed, value::on_training, value::always, &names::surrogates},
     {"detach_reset", 0, 0, 1, value::whole, value::fixed, value::on_training},
     {"undecayed_input", 0, 0, 1, value::whole, value::fixed},
+    {"strict_threshold", 0, 0, 1, value::whole, value::fixed, value::on_results, value::if_changed},
+    {"refractory_steps", 0, 0, 1'000'000, value::whole, value::fixed, value::on_results, value::if_changed},
     {"tape", 0, 0, SYNFIRE_TAPE_STORE_NARROW, value::whole, value::fixed, value::on_training, value::always,
      &names::tapes},
     {"rate_target", 0, -value::largest, value::largest, value::any, value::changes, value::on_training},
     {"rate_strength", 0, -value::largest, value::largest, value::any, value::changes, value::on_training},
     {"rate_of_layer", 0, 0, 1, value::whole, value::fixed, value::on_training},
+    {"frozen", 0, 0, 1, value::whole, value::changes, value::on_training, value::if_changed},
 };
+
+constexpr std::string_view frozen_name = "frozen";
 
 struct NamedValue {
   std::string name;
   double value;
+};
+
+// Who shares a parameter of more than one number.
+struct NamedScope {
+  std::string name;
+  Scope scope;
 };
 
 struct NeuronsSettings final : SettingsOf<NeuronsSettings> {
@@ -58,6 +76,7 @@ struct NeuronsSettings final : SettingsOf<NeuronsSettings> {
   int32_t model;          // SYNFIRE_MODEL_*, or the id of one that was loaded
   bool has_rate = false;  // their rates are drawn to a target, also with a strength of 0 for now
   std::vector<NamedValue> parameters = {};
+  std::vector<NamedScope> scopes = {};  // of parameters that are not one number
   std::vector<TrainedParameter> trained = {};
   // Keep loaded models and surrogates alive.
   Ref<LoadedModel> loaded_model = {};
@@ -93,6 +112,8 @@ synfire_layer_desc layer_desc(const StageView& view) {
   desc.surrogate = stage.whole("surrogate");
   desc.detach_reset = stage.whole("detach_reset");
   desc.undecayed_input = stage.whole("undecayed_input");
+  desc.strict_threshold = stage.whole("strict_threshold");
+  desc.refractory_steps = stage.whole("refractory_steps");
   return desc;
 }
 
@@ -101,6 +122,18 @@ ParameterSet parameters_of(const LayerSpec& spec) {
 }
 ParameterSet parameters_of(const StageView& view) {
   return parameters_of(LayerSpec(layer_desc(view)));
+}
+
+Scope scope_of(const NeuronsSettings& settings, const ParameterSet& set, std::string_view name) {
+  const uint32_t wanted = set.find(name).index;
+  for (const NamedScope& one : settings.scopes)
+    if (set.find(one.name).index == wanted) return one.scope;
+  return Scope::layer;
+}
+
+// How many numbers a parameter of a stage is.
+int64_t n_entries(const StageView& view, const ParameterSet& set, std::string_view name) {
+  return core::n_entries(scope_of(settings_of(view.stage()), set, name), view->width(), view.flow().channels);
 }
 
 bool has_parameter(const ParameterSet& set, std::string_view name) {
@@ -132,12 +165,18 @@ void check_trained(const ParameterSet& set, const Stage& stage, std::span<const 
 
 class NeuronsParts final : public StageParts {
  public:
-  explicit NeuronsParts(StageMaker& maker) : StageParts(maker.stage()), has_rate_(network::has_rate(own())) {
-    const LayerSpec spec(layer_desc(maker.stage()));
+  explicit NeuronsParts(StageMaker& maker)
+      : StageParts(maker.stage()),
+        has_rate_(network::has_rate(own())),
+        in_cycle_(maker.parts().in_cycle(maker.stage().index())),
+        n_before_(maker.parts().delays[maker.stage().index()]) {
+    synfire_layer_desc desc = layer_desc(maker.stage());
+    if (in_cycle_) desc.n_steps = 1;
+    const LayerSpec spec(desc);
     if (!maker.is_planned()) spec.check_context(maker.context());
     maker.count_as(&PartBytes::layers, [&] {
       layer_ = Ref<Layer>::adopt(operations::make_layer(maker.context(), spec));
-      set_parameters();
+      set_parameters(maker.stage());
     });
     make_arrays(maker);
     if (!has_rate_ || !maker.parts().design.has(Role::scores)) return;
@@ -149,15 +188,30 @@ class NeuronsParts final : public StageParts {
   Buffer* array(Port port) const noexcept override { return port == Port::v ? v_.get() : spikes_.get(); }
   Buffer* gradient(Port port) const noexcept override { return port == Port::v ? grad_v_.get() : grad_spikes_.get(); }
   void offer(FunctionRef<void(const char*, const Ref<Buffer>&)> each) const override {
-    each(".spikes", spikes_);
+    each(".spikes", n_before_ > 0 ? shown_spikes_ : spikes_);
     each(".v", v_);
-    each(".grad_spikes", grad_spikes_);
+    each(".grad_spikes", n_before_ > 0 ? shown_grad_spikes_ : grad_spikes_);
     each(".grad_v", grad_v_);
   }
 
   void add_reset(OperationList& list, const operations::RowRange& rows) const override {
-    OperationList reset = operations::reset_rows(*layer_, rows, nullptr);
-    std::move(reset.begin(), reset.end(), std::back_inserter(list));
+    const auto add = [&](OperationList&& reset) { std::move(reset.begin(), reset.end(), std::back_inserter(list)); };
+    add(operations::reset_rows(*layer_, rows, nullptr));
+    if (last_spikes_) add(operations::clear_last_steps(*last_spikes_, rows.first_row, rows.n_rows));
+  }
+
+  // The steps before the first are the last ones of the replay before.
+  void begin_forward(StageRecorder& recorder) override {
+    if (!last_spikes_) return;
+    recorder.append([&] { return operations::copy({last_spikes_.get(), 0, spikes_.get(), 0, 0}); });
+  }
+  void end_forward(StageRecorder& recorder) override {
+    if (in_cycle_) record_rates_alone(recorder);
+    if (!last_spikes_) return;
+    recorder.append([&] {
+      const View active = layer_->own(const_cast<int64_t*>(layer_->active()), sizeof(int64_t), SYNFIRE_DTYPE_U64);
+      return operations::keep_last_steps(own().width(), active, *spikes_, *last_spikes_);
+    });
   }
 
   void forward(StageRecorder& recorder) override {
@@ -171,12 +225,17 @@ class NeuronsParts final : public StageParts {
     else
       request.x = x_ ? &repeat(recorder, *input.array) : input.array;
     operations::record_forward(recorder.graph(), *layer_, request);
-    if (has_rate_ && recorder.has_batch() && !recorder.has_backward()) record_rates(recorder, {nullptr, false});
+    if (!in_cycle_) return record_rates_alone(recorder);
+    if (recorder.has_backward()) recorder.tapes().emplace_back(recorder.graph().keeper<GraphTapes>().newest(*layer_));
   }
 
-  void backward(StageRecorder& recorder) override {
+  void begin_backward(StageRecorder& recorder) override {
     if (has_rate_) record_rates(recorder, recorder.own_gradient());
+  }
+  void backward(StageRecorder& recorder) override {
+    if (!in_cycle_) begin_backward(recorder);
     operations::BackwardRequest request = {};
+    if (const std::optional<int64_t> step = recorder.step()) give_step(request, recorder, *step);
     request.grad_spike_seq = recorder.output_gradient(Port::output);
     request.grad_v_seq = recorder.output_gradient(Port::v);
     const std::vector<TrainedParameter>& trained = settings_of(own()).trained;
@@ -199,8 +258,8 @@ class NeuronsParts final : public StageParts {
     for (size_t i = 0; i < gradients_.size(); ++i) {
       const TrainedParameter& one = trained[i];
       const ParameterName name = layer_->parameters().find(one.name);
-      trainer.optimizer().add_parameter(*layer_, name, *gradients_[i], {one.rate_factor, one.decay_factor}, one.lower,
-                                        one.upper);
+      members_.add_parameter(trainer, *layer_, name, *gradients_[i], {one.rate_factor, one.decay_factor}, one.lower,
+                             one.upper);
       const int64_t count = trainer.optimizer().members().back().count;
       trainer.name_member(parameter_name(name.index), [&layer = *layer_, index = name.index, count] {
         return layer.parameters().values(index).size() > 1 ? std::vector{count} : std::vector<int64_t>{};
@@ -211,8 +270,13 @@ class NeuronsParts final : public StageParts {
 
   bool take_value(const char* name, double value) override {
     if (!own().find_spec(name)) {
+      if (scope_of(settings_of(own()), layer_->parameters(), name) != Scope::layer) fail_several(name);
       const ParameterValues one = {layer_->parameters().find(name), {&value, 1}};
       layer_->set_parameters({&one, 1});
+      return true;
+    }
+    if (frozen_name == name) {
+      take_values();
       return true;
     }
     if (!has_rate_)
@@ -221,13 +285,10 @@ class NeuronsParts final : public StageParts {
            own().name.c_str());
     return false;
   }
+  void take_values() override { members_.take_factors(own()); }
   std::optional<double> further_value(const char* name) const override {
     const ParameterName parameter = layer_->parameters().find(name);
-    if (layer_->n_values(parameter) > 1)
-      fail_argument("SYN-NETWORK-PER-NEURON",
-                    "\"%s\" of stage \"%s\" is one number per neuron; the stage's layer has them "
-                    "(synfire_network_get_layer, synfire_layer_get_parameter)",
-                    name, own().name.c_str());
+    if (layer_->n_values(parameter) > 1) fail_several(name);
     double now = 0;
     layer_->get_parameter(parameter, name, {&now, 1});
     return now;
@@ -237,6 +298,9 @@ class NeuronsParts final : public StageParts {
     const LayerSpec& spec = layer_->spec();
     for (int i = 0; i < spec.model->n_states; ++i)
       list.push_back({layer_->state_memory(i), spec.arithmetic(), spec.extents.batch, spec.extents.n_neurons});
+    if (!last_spikes_) return;
+    const std::span<const int64_t> lengths = last_spikes_->shape().all();
+    list.push_back({last_spikes_->view(), last_spikes_->dtype(), lengths[0] * lengths[1], lengths[2]});
   }
 
   void list_saved(StateArrays& list) const override {
@@ -254,13 +318,15 @@ class NeuronsParts final : public StageParts {
       array.write = [&layer, name, bytes](const void* values) { layer.write_state(name, values, bytes); };
       list.arrays.push_back(std::move(array));
     }
-    ParameterGroup group = {{}, spec.extents.n_neurons, {}, {}, {}};
+    if (last_spikes_) list.arrays.push_back(saved_spikes());
+    ParameterGroup group = {{}, spec.extents.n_neurons, own().output.channels, {}, {}, {}, {}};
     for (uint32_t i = 0; i < layer.parameters().size(); ++i) group.names.push_back(parameter_name(i));
     group.read = [&layer, names = group.names](uint32_t i) {
       std::vector<double> values(layer.parameters().values(i).size());
       layer.get_parameter({i, false}, names[i].c_str(), values);
       return values;
     };
+    group.keeps_length = [&layer](uint32_t i) { return layer.is_updated(i); };
     group.check = [&layer](const ParameterGroup::Values& values) { check_values(layer, values); };
     group.write = [&layer](const ParameterGroup::Values& values) {
       std::vector<ParameterValues> all;
@@ -295,17 +361,24 @@ class NeuronsParts final : public StageParts {
     return own().name + ".parameter." + layer_->parameters().spec(index).name;
   }
 
-  // Sets the caller's values, and one number per neuron for parameters with gradients of their own.
-  void set_parameters() const {
+  [[noreturn]] void fail_several(const char* name) const {
+    fail_argument("SYN-NETWORK-PER-NEURON",
+                  "\"%s\" of stage \"%s\" is one number per channel or neuron; the stage's layer has them "
+                  "(synfire_network_get_layer, synfire_layer_get_parameter, synfire_layer_set_parameter)",
+                  name, own().name.c_str());
+  }
+
+  // Sets the caller's values, and as many of each parameter as its scope has.
+  void set_parameters(const StageView& view) const {
     std::vector<ParameterValues> list;
     for (const NamedValue& one : settings_of(own()).parameters)
       list.push_back({layer_->parameters().find(one.name), {&one.value, 1}});
     if (!list.empty()) layer_->set_parameters(list);
-    for (const TrainedParameter& one : settings_of(own()).trained) {
-      if (!one.per_neuron) continue;
+    for (const NamedScope& one : settings_of(own()).scopes) {
       const ParameterName name = layer_->parameters().find(one.name);
-      std::vector<double> values(static_cast<size_t>(layer_->spec().extents.n_neurons));
-      layer_->get_parameter(name, one.name.c_str(), values);
+      double value = 0;
+      layer_->get_parameter(name, one.name.c_str(), {&value, 1});
+      const std::vector<double> values(static_cast<size_t>(n_entries(view, layer_->parameters(), one.name)), value);
       const ParameterValues all = {name, values};
       layer_->set_parameters({&all, 1});
     }
@@ -315,25 +388,89 @@ class NeuronsParts final : public StageParts {
     const StageView& view = maker.stage();
     const int64_t width = view->width();
     const bool as_numbers = view.design().wants_numbers(view.index(), Port::output);
+    const int32_t spike_dtype = as_numbers ? maker.number() : SYNFIRE_DTYPE_BITS;
     if (!never_fires(own()) && (view.is_read(Port::output) || has_rate_))
-      spikes_ = maker.sequence(as_numbers ? maker.number() : SYNFIRE_DTYPE_BITS, width);
+      spikes_ = maker.delayed_sequence(spike_dtype, width);
+    const int64_t n_steps = view.rules().n_steps;
+    if (n_before_ > 0) {
+      last_spikes_ = maker.parts().make_sequence(spike_dtype, n_before_, view.rules().batch, width);
+      shown_spikes_ = Ref<Buffer>(maker.parts().part(*spikes_, n_before_, n_steps));
+    }
     if (view.is_read(Port::v)) v_ = maker.sequence(maker.number(), width);
-    const bool one_step = view.flow().n_steps != view.rules().n_steps;
-    const bool is_shared = view.design().has_other_readers(view.edge());
+    const bool one_step = view.flow().n_steps != n_steps;
+    const Edge source = view.design().source(view.edge());
+    // The gradient of spikes that are read with a delay is added to.
+    const bool is_shared = view.design().has_other_readers(view.edge()) ||
+                           (source.port == Port::output && maker.parts().delays[source.from] > 0);
     if (one_step) x_ = maker.sequence(maker.number(), width);
     if (!maker.gradient().has_backward) return;
-    if (maker.gradient().passes && (one_step || is_shared)) grad_x_ = maker.sequence(maker.number(), width);
-    if (spikes_) grad_spikes_ = maker.sequence(maker.number(), width);
+    if (maker.gradient().passes && (one_step || is_shared))
+      grad_x_ = in_cycle_ ? maker.parts().make_sequence(maker.number(), 1, view.rules().batch, width)
+                          : maker.sequence(maker.number(), width);
+    if (spikes_) grad_spikes_ = maker.delayed_sequence(maker.number(), width);
+    if (n_before_ > 0) shown_grad_spikes_ = Ref<Buffer>(maker.parts().part(*grad_spikes_, n_before_, n_steps));
+    if (in_cycle_) make_carried_gradients(maker);
     if (v_) grad_v_ = maker.sequence(maker.number(), width);
     if (!maker.gradient().learns) return;
     for (const TrainedParameter& trained : settings_of(own()).trained)
-      gradients_.push_back(maker.parts().make(maker.number(), {trained.per_neuron ? width : 1}));
+      gradients_.push_back(maker.parts().make(maker.number(), {n_entries(view, parameters_of(view), trained.name)}));
   }
 
+  // dL/dV and dL/d(further variables) at the end of a step, and at its beginning, in turn.
+  void make_carried_gradients(StageMaker& maker) {
+    const LayerSpec& spec = layer_->spec();
+    for (int i = 0; i < 2 * spec.model->n_states; ++i)
+      carried_.push_back(maker.parts().make_sequence(maker.number(), 1, spec.extents.batch, spec.extents.n_neurons));
+  }
+  // The tape of a step, and the gradients of the state between it and the steps beside it.
+  void give_step(operations::BackwardRequest& request, StageRecorder& recorder, int64_t step) const {
+    const ModelRow& model = *layer_->spec().model;
+    const bool is_last = step + 1 == recorder.rules().n_steps;
+    request.tape = recorder.tapes()[static_cast<size_t>(step)].get();
+    request.add_gradients = !is_last;
+    const auto carried = [&](int64_t at, int variable) {
+      return carried_[static_cast<size_t>(at % 2 * model.n_states + variable)].get();
+    };
+    if (!is_last) request.grad_v_final = carried(step + 1, 0);
+    if (step > 0) request.grad_v_init = carried(step, 0);
+    for (int i = 1; i < model.n_states; ++i) {
+      const char* const name = model.states[static_cast<size_t>(i)];
+      if (!is_last) request.grad_state_final.push_back({name, carried(step + 1, i)});
+      if (step > 0) request.grad_state_init.push_back({name, carried(step, i)});
+    }
+  }
+
+  // Packed rows [D, B, words], whatever the type that the readers of the spikes need.
+  StateArray saved_spikes() const {
+    Buffer& kept = *last_spikes_;
+    const std::span<const int64_t> lengths = kept.shape().all();
+    const PackedRows rows = {lengths[0] * lengths[1], own().width(), kept.dtype()};
+    StateArray array = {own().name + ".state.spikes",
+                        files::Dtype::u32,
+                        {lengths[0], lengths[1], rows.n_words()},
+                        StateArray::Numbers::any};
+    array.of_rows = true;
+    array.check = [rows, name = array.name](std::span<const std::byte> words) { rows.check(words, name); };
+    array.read = [&kept, rows](void* words) {
+      std::vector<std::byte> stored(kept.view().bytes);
+      kept.download(0, stored.data(), stored.size());
+      rows.pack(stored, static_cast<std::byte*>(words));
+    };
+    array.write = [&kept, rows](const void* words) {
+      std::vector<std::byte> stored(kept.view().bytes);
+      rows.unpack(static_cast<const std::byte*>(words), stored);
+      kept.upload(0, stored.data(), stored.size());
+    };
+    return array;
+  }
+
+  void record_rates_alone(StageRecorder& recorder) const {
+    if (has_rate_ && recorder.has_batch() && !recorder.has_backward()) record_rates(recorder, {nullptr, false});
+  }
   // Adds the loss of the neurons' rates to the sum, and its gradient to that of their spikes.
   void record_rates(StageRecorder& recorder, const StageRecorder::Gradient& gradient) const {
     operations::record_rate_loss(recorder.graph(),
-                                 {recorder.extents(own().width()), own().flag("rate_of_layer"), spikes_.get(),
+                                 {recorder.extents(own().width()), own().flag("rate_of_layer"), recorder.written(),
                                   recorder.lengths(), recorder.n_active(), rate_loss_.get(), gradient.array, true,
                                   gradient.add, own().value("rate_target"), own().value("rate_strength")});
     recorder.note("rate_target", "target");
@@ -352,28 +489,42 @@ class NeuronsParts final : public StageParts {
   }
 
   const bool has_rate_;
+  const bool in_cycle_;     // the layer has one step
+  const int32_t n_before_;  // the steps of spikes_ and grad_spikes_ before the first
   Ref<Layer> layer_;
-  Ref<Buffer> x_;                       // [T, B, N], of an X of one step; null: it has T
-  Ref<Buffer> grad_x_;                  // [T, B, N]; null: the gradient is where the stage before has it
-  Ref<Buffer> spikes_, v_;              // [T, B, N]; null: nothing reads it
-  Ref<Buffer> grad_spikes_, grad_v_;    // [T, B, N]; null: nothing before is trained
-  std::vector<Ref<Buffer>> gradients_;  // of trained parameters
-  Ref<Buffer> rate_loss_;               // f64 [1]; null: the rates have no target
+  Ref<Buffer> x_;                                 // [T, B, N], of an X of one step; null: it has T
+  Ref<Buffer> grad_x_;                            // [T, B, N]; null: the gradient is where the stage before has it
+  Ref<Buffer> spikes_, v_;                        // [T, B, N]; null: nothing reads it
+  Ref<Buffer> grad_spikes_, grad_v_;              // [T, B, N]; null: nothing before is trained
+  Ref<Buffer> last_spikes_;                       // of the replay before; null: nothing reads them with a delay
+  Ref<Buffer> shown_spikes_, shown_grad_spikes_;  // spikes_ and grad_spikes_ from the first step on
+  std::vector<Ref<Buffer>> carried_;              // [1, B, N], in a cycle: two of each state variable
+  std::vector<Ref<Buffer>> gradients_;            // of trained parameters
+  Ref<Buffer> rate_loss_;                         // f64 [1]; null: the rates have no target
+  TrainedMembers members_;
 };
 
 // ---- words of files -------------------------------------------------------------------------------------------------
 
 constexpr std::string_view surrogate_name = "surrogate", loaded_surrogate_name = "loaded_surrogate",
-                           parameter_prefix = "parameter.", trained_prefix = "trained.", default_bound = "default";
+                           parameter_prefix = "parameter.", trained_prefix = "trained.", scope_prefix = "scope.",
+                           default_bound = "default";
+constexpr std::string_view scope_names[] = {"layer", "channel", "neuron"};  // by Scope
 
-void write_trained(KeyValueWriter& words, const TrainedParameter& trained) {
-  std::string value = trained.per_neuron ? "neuron" : "layer";
+Scope read_scope(const KeyValueReader& words, const std::string& key, std::string_view whole, std::string_view name) {
+  for (size_t i = 0; i < std::size(scope_names); ++i)
+    if (name == scope_names[i]) return static_cast<Scope>(i);
+  words.fail(key, whole, "\"layer\", \"channel\" or \"neuron\" at its beginning");
+}
+
+void write_trained(KeyValueWriter& words, const TrainedParameter& trained, Scope scope) {
+  std::string value(scope_names[static_cast<size_t>(scope)]);
   for (const double number : {trained.rate_factor, trained.decay_factor, trained.lower, trained.upper})
     value.append(",").append(std::isnan(number) ? std::string(default_bound) : text_of(number));
   words.add(std::string(trained_prefix) + trained.name, value);
 }
 
-TrainedParameter read_trained(const KeyValueReader& words, const KeyValueReader::KeyValue& word) {
+void read_trained(const KeyValueReader& words, const KeyValueReader::KeyValue& word, NeuronsSettings& settings) {
   const std::string key = std::string(trained_prefix) + word.key;
   std::vector<std::string_view> parts;
   for (std::string_view rest = word.value; parts.size() < 6;) {
@@ -382,13 +533,14 @@ TrainedParameter read_trained(const KeyValueReader& words, const KeyValueReader:
     if (comma == rest.size()) break;
     rest.remove_prefix(comma + 1);
   }
-  if (parts.size() != 5 || (parts[0] != "neuron" && parts[0] != "layer"))
-    words.fail(key, word.value, "\"neuron\" or \"layer\", two factors and two bounds");
+  if (parts.size() != 5) words.fail(key, word.value, "a scope, two factors and two bounds");
+  const Scope scope = read_scope(words, key, word.value, parts[0]);
   const auto number = [&](size_t i) { return words.number(key, parts[i]); };
   const auto bound = [&](size_t i) {
     return parts[i] == default_bound ? std::numeric_limits<double>::quiet_NaN() : number(i);
   };
-  return {word.key, parts[0] == "neuron", number(1), number(2), bound(3), bound(4)};
+  settings.trained.push_back({word.key, number(1), number(2), bound(3), bound(4)});
+  if (scope != Scope::layer) settings.scopes.push_back({word.key, scope});
 }
 
 int32_t read_model(KeyValueReader& words, const Context& context) {
@@ -406,6 +558,24 @@ int32_t read_surrogate(KeyValueReader& words, const Context& context) {
   if (const FoundSurrogate surrogate = find_surrogate(text, context)) return surrogate->id;
   fail_argument("SYN-NETWORK-FILE", "the file has the surrogate %s, which was not loaded into this context",
                 quoted(text, 64).c_str());
+}
+
+// The name under which a parameter is stored.
+std::string_view stored_name(const ModelRow& model, std::string_view name) {
+  for (const model::ParameterSpec& spec : model.parameters)
+    if (spec.reciprocal_name && name == spec.reciprocal_name) return spec.name;
+  return name;
+}
+Scope scope_named(const Stage& stage, std::string_view name) {
+  const FoundModel model = find_model(model_of(stage));
+  for (const NamedScope& one : settings_of(stage).scopes)
+    if (stored_name(*model.row, one.name) == stored_name(*model.row, name)) return one.scope;
+  return Scope::layer;
+}
+void compare_scope(const Stage& stage, const std::string& what, Scope here, Scope there) {
+  if (here != there)
+    fail_other(stage, "the scope of " + what, std::string(scope_names[static_cast<size_t>(here)]),
+               std::string(scope_names[static_cast<size_t>(there)]));
 }
 
 // A default follows from the parameter's kind, not from this network.
@@ -427,6 +597,8 @@ class NeuronsKind final : public StageKind {
                    .makes = signal::spikes | signal::v,
                    .ports = neurons_ports,
                    .reads_products = true,
+                   .takes_steps = true,
+                   .reads_before = true,
                    .can_end = true}) {}
 
   std::unique_ptr<StageSettings> settings(const Design&, Choices choices) const override {
@@ -463,14 +635,31 @@ class NeuronsKind final : public StageKind {
       }
     }
     check(view);
-    if (settings.trained.empty()) return;
+    if (settings.trained.empty() && settings.scopes.empty()) return;
     const ParameterSet set = parameters_of(view);
+    uint32_t seen = 0;
+    for (const NamedScope& one : settings.scopes) {
+      const uint32_t bit = uint32_t{1} << set.find(one.name).index;
+      if ((seen & bit) != 0)
+        fail_argument("SYN-PARAMETER-TWICE", "\"%s\" of stage \"%s\" has two scopes", one.name.c_str(),
+                      view->name.c_str());
+      seen |= bit;
+    }
     for (size_t i = 0; i < settings.trained.size(); ++i)
       check_trained(set, view.stage(), std::span(settings.trained).first(i), settings.trained[i]);
   }
   uint32_t makes(const StageView& view) const override { return never_fires(view.stage()) ? signal::v : traits.makes; }
   // Version 0.2 has neurons after synapses alone.
   bool needs_new_format(const StageView& view) const override {
+    const NeuronsSettings& settings = settings_of(view.stage());
+    const auto is_trained = [&](const NamedScope& one) {
+      const ModelRow& model = *find_model(model_of(view.stage())).row;
+      return std::any_of(settings.trained.begin(), settings.trained.end(), [&](const TrainedParameter& other) {
+        return stored_name(model, other.name) == stored_name(model, one.name);
+      });
+    };
+    for (const NamedScope& one : settings.scopes)
+      if (one.scope != Scope::neuron || !is_trained(one)) return true;
     return !view->inputs.empty() && (view.input()->makes & signal::product) == 0;
   }
   // X is an array of numbers, also if it is made of spikes.
@@ -516,7 +705,9 @@ class NeuronsKind final : public StageKind {
     stage.as<NeuronsSettings>().parameters = settings_of(from).parameters;
   }
 
-  bool learns(const StageView& view) const override { return !settings_of(view.stage()).trained.empty(); }
+  bool learns(const StageView& view) const override {
+    return !settings_of(view.stage()).trained.empty() && !view->is_built_frozen();
+  }
   bool begins_gradient(const Stage& stage) const override { return has_rate(stage); }
   std::optional<StageOutput> output(const StageView& view) const override {
     const bool fires = !never_fires(view.stage());
@@ -532,8 +723,10 @@ class NeuronsKind final : public StageKind {
   }
   int64_t n_learnt(const StageView& view) const override {
     int64_t count = 0;
+    if (settings_of(view.stage()).trained.empty()) return count;
+    const ParameterSet set = parameters_of(view);
     for (const TrainedParameter& trained : settings_of(view.stage()).trained)
-      count += trained.per_neuron ? view->width() : 1;
+      count += n_entries(view, set, trained.name);
     return count;
   }
 
@@ -549,7 +742,17 @@ class NeuronsKind final : public StageKind {
     }
     for (const NamedValue& one : settings.parameters)
       words.after_values.add_number(std::string(parameter_prefix) + one.name, one.value);
-    for (const TrainedParameter& one : settings.trained) write_trained(words.after_values, one);
+    if (settings.trained.empty() && settings.scopes.empty()) return;
+    const ParameterSet set = parameters_of(view);
+    uint32_t trained = 0;
+    for (const TrainedParameter& one : settings.trained) {
+      write_trained(words.after_values, one, scope_of(settings, set, one.name));
+      trained |= uint32_t{1} << set.find(one.name).index;
+    }
+    for (const NamedScope& one : settings.scopes)
+      if ((trained >> set.find(one.name).index & 1u) == 0)
+        words.after_values.add(std::string(scope_prefix) + one.name,
+                               std::string(scope_names[static_cast<size_t>(one.scope)]));
   }
   void read(Stage& stage, KeyValueReader& words, const Context& context) const override {
     auto settings = std::make_unique<NeuronsSettings>(read_model(words, context));
@@ -559,7 +762,10 @@ class NeuronsKind final : public StageKind {
     for (KeyValueReader::KeyValue word; !(word = words.take_first(parameter_prefix)).key.empty();)
       settings->parameters.push_back({word.key, words.number(std::string(parameter_prefix) + word.key, word.value)});
     for (KeyValueReader::KeyValue word; !(word = words.take_first(trained_prefix)).key.empty();)
-      settings->trained.push_back(read_trained(words, word));
+      read_trained(words, word, *settings);
+    for (KeyValueReader::KeyValue word; !(word = words.take_first(scope_prefix)).key.empty();)
+      settings->scopes.push_back(
+          {word.key, read_scope(words, std::string(scope_prefix) + word.key, word.value, word.value)});
     stage.settings = std::move(settings);
   }
   void compare_choice(const Stage& here, const Stage& there) const override {
@@ -578,7 +784,7 @@ class NeuronsKind final : public StageKind {
       const TrainedParameter &one = mine[i], &other = others[i];
       const std::string of = "trained parameter \"" + one.name + "\"";
       if (one.name != other.name) fail_other(here, "trained parameter " + std::to_string(i), one.name, other.name);
-      compare_whole(here, "per_neuron of " + of, one.per_neuron ? 1 : 0, other.per_neuron ? 1 : 0);
+      compare_scope(here, of, scope_named(here, one.name), scope_named(there, other.name));
       compare_number(here, "the learning_rate_factor of " + of, one.rate_factor, other.rate_factor);
       compare_number(here, "the weight_decay_factor of " + of, one.decay_factor, other.decay_factor);
       compare_bound(here, "the lower bound of " + of, one.lower, other.lower);
@@ -601,6 +807,7 @@ class NeuronsKind final : public StageKind {
     }
     if (!settings.parameters.empty()) set.check_constants(set.find(settings.parameters.back().name), most);
     for (const TrainedParameter& one : settings.trained) set.find(one.name);
+    for (const NamedScope& one : settings.scopes) set.find(one.name);
     if (spec.model->never_fires)
       for (const char* const name : {"rate_target", "rate_strength"})
         if (stage.value(name) != 0)
@@ -628,11 +835,31 @@ size_t add_neurons(Design& design, const char* name, int32_t model, const Reads&
   return design.add(neurons_kind, name, choices, reads);
 }
 
-void train_parameter(Design& design, const char* name, TrainedParameter&& parameter) {
+namespace {
+
+void put_scope(NeuronsSettings& settings, const ParameterSet& set, std::string name, Scope scope) {
+  const uint32_t wanted = set.find(name).index;
+  std::erase_if(settings.scopes, [&](const NamedScope& other) { return set.find(other.name).index == wanted; });
+  if (scope != Scope::layer) settings.scopes.push_back({std::move(name), scope});
+}
+
+}  // namespace
+
+void train_parameter(Design& design, const char* name, TrainedParameter&& parameter, bool per_neuron) {
   const size_t index = design.find(name, neurons_kind);
   const StageView view = design.view(index);
-  check_trained(parameters_of(view), view.stage(), settings_of(view.stage()).trained, parameter);
-  static_cast<NeuronsSettings&>(design.settings(index)).trained.push_back(std::move(parameter));
+  const ParameterSet set = parameters_of(view);
+  check_trained(set, view.stage(), settings_of(view.stage()).trained, parameter);
+  auto& settings = static_cast<NeuronsSettings&>(design.settings(index));
+  settings.trained.push_back(std::move(parameter));
+  if (per_neuron) put_scope(settings, set, settings.trained.back().name, Scope::neuron);
+}
+
+void set_scope(Design& design, const char* name, const char* parameter, Scope scope) {
+  const size_t index = design.find(name, neurons_kind);
+  const ParameterSet set = parameters_of(design.view(index));
+  set.find(parameter, "parameter");
+  put_scope(static_cast<NeuronsSettings&>(design.settings(index)), set, parameter, scope);
 }
 
 }  // namespace synfire::network

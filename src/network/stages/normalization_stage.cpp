@@ -5,6 +5,7 @@
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 #include <network/state_arrays.hpp>
+#include <network/trained_members.hpp>
 
 #include <files/layout.hpp>
 #include <graph/operands.hpp>
@@ -23,10 +24,11 @@ constexpr ValueSpec normalization_values[] = {
     {"affine", 1, 0, 1, value::whole, value::fixed},
     {"threshold", 1, value::above_0, 1e30, value::any, value::fixed, value::on_none},
     {"freeze", 0, 0, 1, value::whole, value::fixed, value::on_none},
-    {"learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"weight_decay_factor", 0, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::fixed, value::on_training},
+    {"learning_rate_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"weight_decay_factor", 0, 0, value::largest, value::any, value::changes, value::on_training},
+    {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::changes, value::on_training},
+    {"frozen", 0, 0, 1, value::whole, value::changes, value::on_training, value::if_changed},
 };
 
 constexpr const char* statistics_names[] = {"running_mean", "running_variance"};
@@ -86,10 +88,17 @@ class NormalizationParts final : public CombinedParts {
 
   void train(Trainer& trainer) override {
     if (!learns_) return;
-    const Stage& own = stage().stage();
-    add_trained(trainer, "weight", {own.value("learning_rate_factor"), own.value("weight_decay_factor")});
-    add_trained(trainer, "bias", {own.value("bias_learning_rate_factor"), own.value("bias_weight_decay_factor")});
+    for (const char* const name : {"weight", "bias"}) {
+      members_.add_array(trainer, stage().stage(), *synapse_, name);
+      trainer.name_member(array_name(stage().stage(), name),
+                          [channels = stage()->output.channels] { return std::vector<int64_t>{channels}; });
+    }
   }
+  bool take_value(const char*, double) override {
+    take_values();
+    return true;
+  }
+  void take_values() override { members_.take_factors(stage().stage()); }
   void wait() const override { synapse_->order().wait(); }
   void list_saved(StateArrays& list) const override {
     for (const SynapseArray& of : synapse_->arrays()) {
@@ -98,6 +107,7 @@ class NormalizationParts final : public CombinedParts {
           file_type_of(of.dtype),
           {of.count()},
           of.name == std::string_view("running_variance") ? StateArray::Numbers::from_0 : StateArray::Numbers::finite};
+      array.is_state = false;
       array.read = [synapse = synapse_.get(), name = of.name, bytes = of.bytes()](void* to) {
         synapse->read(name, to, bytes);
       };
@@ -115,7 +125,7 @@ class NormalizationParts final : public CombinedParts {
     desc.dtype = array.dtype;
     desc.data = array.data;
     desc.shape[0] = array.bytes / bytes_of_dtype(array.dtype);
-    return Ref<Buffer>::adopt(new Buffer(maker.context(), desc));
+    return charged_as(SYNFIRE_TAG_BUFFER, [&] { return Ref<Buffer>::adopt(new Buffer(maker.context(), desc)); });
   }
   Buffer* wrapped(const char* name, size_t which) const noexcept {
     const SynapseArray* const array = synapse_->find_array(name);
@@ -149,14 +159,10 @@ class NormalizationParts final : public CombinedParts {
             has_lengths ? recorder.lengths() : nullptr,
             recorder.n_active()};
   }
-  void add_trained(Trainer& trainer, const char* name, const operations::MemberFactors& factors) const {
-    trainer.optimizer().add_array(*synapse_, name, factors);
-    trainer.name_member(array_name(stage().stage(), name),
-                        [channels = stage()->output.channels] { return std::vector<int64_t>{channels}; });
-  }
 
   const bool learns_;
   Ref<operations::NormalizationSynapse> synapse_;
+  TrainedMembers members_;
   std::vector<Ref<Buffer>> wrappers_;  // for each array, its values and its gradient, or null
   Ref<Buffer> saved_;                  // u64 [4, C], for the backward
 };
@@ -169,6 +175,7 @@ class NormalizationStage final : public StageKind {
                    .values = normalization_values,
                    .reads = combinable,
                    .makes = signal::combined | signal::readout,
+                   .reads_before = true,
                    .is_new = true}) {}
 
   uint32_t makes(const StageView& view) const override { return combined_of(view); }
@@ -190,7 +197,7 @@ class NormalizationStage final : public StageKind {
     }
   }
   bool reads_numbers(const StageView&) const override { return true; }
-  bool learns(const StageView& view) const override { return view->flag("affine"); }
+  bool learns(const StageView& view) const override { return view->flag("affine") && !view->is_built_frozen(); }
   std::optional<StageOutput> output(const StageView& view) const override { return combined_output(view); }
 
   std::string describe(const StageView& view) const override {

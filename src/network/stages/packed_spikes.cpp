@@ -20,7 +20,7 @@ Buffer& PackedSpikes::pack(StageRecorder& recorder, Buffer& source) const {
   const int64_t channels[] = {flow_.n_features()};
   recorder.append([&] {
     return operations::combine(
-        {operations::CombineKind::concatenate, StageRecorder::extents(flow_), sources, channels, {}, &bits});
+        {operations::CombineKind::concatenate, recorder.extents(flow_), sources, channels, {}, &bits});
   });
   return bits;
 }

@@ -176,6 +176,7 @@ class PoolStage final : public StageKind {
                    .choices = pool_choices,
                    .reads = combinable,
                    .makes = signal::combined | signal::readout,
+                   .reads_before = true,
                    .is_new = true}) {}
 
   std::unique_ptr<StageSettings> settings(const Design&, Choices choices) const override {

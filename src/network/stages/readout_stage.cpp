@@ -50,7 +50,7 @@ class ReadoutParts final : public StageParts {
     Buffer* const destination = recorder.written();
     if (!destination) return;  // nothing reads it in this graph
     recorder.append([&] {
-      return operations::reduce({reduction(), operations::Axis::steps, StageRecorder::extents(stage().flow()),
+      return operations::reduce({reduction(), operations::Axis::steps, recorder.extents(stage().flow()),
                                  recorder.read().array, destination, lengths(recorder), recorder.n_active()});
     });
   }
@@ -58,7 +58,7 @@ class ReadoutParts final : public StageParts {
     if (!grad_readout_) return;  // that of what it reads is the readout's
     const StageRecorder::Gradient before = recorder.gradient();
     recorder.append([&] {
-      return operations::reduce_backward({reduction(), operations::Axis::steps, StageRecorder::extents(stage().flow()),
+      return operations::reduce_backward({reduction(), operations::Axis::steps, recorder.extents(stage().flow()),
                                           recorder.output_gradient(),
                                           reduction() == operations::Reduction::max ? recorder.read().array : nullptr,
                                           lengths(recorder), recorder.n_active(), before.array, before.add});

@@ -92,6 +92,7 @@ class ResizeKind : public StageKind {
                    .choices = choices,
                    .reads = combinable,
                    .makes = signal::combined | signal::readout,
+                   .reads_before = true,
                    .is_new = true}) {}
   ~ResizeKind() = default;
 };

@@ -21,13 +21,13 @@ constexpr ChoiceSpec scale_choices[] = {{"scope", &scopes, false}, {"weights_of"
 
 constexpr ValueSpec scale_values[] = {
     {"bias", 0, 0, 1, value::whole, value::fixed},
-    {"frozen", 0, 0, 1, value::whole, value::fixed, value::on_training},
+    {"frozen", 0, 0, 1, value::whole, value::changes, value::on_training},
     {"gradient_bits", 0, 0, 32, value::whole, value::fixed, value::on_training},
     {"initial_weight", 1, -value::largest, value::largest, value::any, value::fixed, value::on_none},
-    {"learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"weight_decay_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::fixed, value::on_training},
+    {"learning_rate_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"weight_decay_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::changes, value::on_training},
 };
 
 struct ScaleSettings final : SettingsOf<ScaleSettings> {
@@ -47,7 +47,7 @@ synfire_one_to_one_desc scale_desc(const StageView& view) {
   desc.scope = stage.as<ScaleSettings>().scope;
   desc.dtype = view.rules().dtype;
   desc.bias = stage.whole("bias");
-  desc.frozen = stage.whole("frozen");
+  desc.frozen = stage.is_built_frozen() ? 1 : 0;
   desc.gradient_bits = stage.whole("gradient_bits");
   desc.initial_weight = stage.value("initial_weight");
   return desc;
@@ -62,6 +62,9 @@ class ScaleKind final : public StageKind {
                    .values = scale_values,
                    .reads = combinable,
                    .makes = signal::combined | signal::readout,
+                   .awaits = Awaits::unshaped,
+                   .takes_steps = true,
+                   .reads_before = true,
                    .is_new = true}) {}
 
   std::unique_ptr<StageSettings> settings(const Design& design, Choices choices) const override {
@@ -96,7 +99,7 @@ class ScaleKind final : public StageKind {
           settings.scope != 0 ? " and a scope of its own" : "", owner->name.c_str(),
           static_cast<long long>(others.channels));
   }
-  bool learns(const StageView& view) const override { return !owner_of(view)->flag("frozen"); }
+  bool learns(const StageView& view) const override { return !owner_of(view)->is_built_frozen(); }
   std::optional<size_t> weights_of(const StageView& view) const override {
     return weights_of_stage(view, view->as<ScaleSettings>().weights_of);
   }

@@ -8,7 +8,7 @@ namespace synfire::network {
 
 extern const StageKind &input_kind, &dropout_kind, &synapse_kind, &neurons_kind, &readout_kind, &loss_kind,
     &optimizer_kind, &sum_kind, &and_kind, &iand_kind, &concatenate_kind, &scale_kind, &group_mean_kind, &flatten_kind,
-    &conv2d_kind, &pool_kind, &normalization_kind, &upsample_kind, &pad_kind;
+    &conv2d_kind, &pool_kind, &normalization_kind, &upsample_kind, &pad_kind, &population_kind;
 
 // All kinds, in the order of texts.
 std::span<const StageKind* const> all_kinds() noexcept;
@@ -30,10 +30,11 @@ size_t add_optimizer(Design& design, const char* name, int32_t kind, double lear
 
 struct TrainedParameter {
   std::string name;
-  bool per_neuron;
   double rate_factor, decay_factor, lower, upper;  // no bound: infinite; that of the parameter's kind: NaN
 };
-void train_parameter(Design& design, const char* name, TrainedParameter&& parameter);
+void train_parameter(Design& design, const char* name, TrainedParameter&& parameter, bool per_neuron);
+// How many numbers a parameter of neurons is.
+void set_scope(Design& design, const char* name, const char* parameter, core::Scope scope);
 // Compares the lengths with the shapes before it reads anything.
 void set_mask(Design& design, const char* name, const uint8_t* mask, uint64_t length);
 void set_kernel_mask(Design& design, size_t conv2d, std::span<const uint8_t> mask);

@@ -20,8 +20,11 @@ bool is_read_by_neurons(const StageView& view) {
          view->output.n_steps == view.rules().n_steps;
 }
 
+// Neurons that were added later, which have no mask, are not made yet.
 bool is_masked(const StageMaker& maker) {
-  return maker.parts().stages[maker.stage().edge().from]->kept().mask != nullptr;
+  const std::vector<std::unique_ptr<StageParts>>& made = maker.parts().stages;
+  const size_t from = maker.stage().edge().from;
+  return from < made.size() && made[from]->kept().mask != nullptr;
 }
 
 std::string array_name(const Stage& stage, const SynapseArray& array) {
@@ -33,8 +36,11 @@ std::vector<int64_t> lengths_of(const SynapseArray& array) {
   return {lengths.begin(), lengths.end()};
 }
 
-void add_saved(StateArrays& list, const Stage& stage, Synapse& synapse, const SynapseArray& of) {
-  StateArray array = {array_name(stage, of), file_type_of(of.dtype), lengths_of(of), StateArray::Numbers::finite};
+void add_saved(StateArrays& list, const StageView& view, Synapse& synapse, const SynapseArray& of) {
+  StateArray array = {array_name(view.stage(), of), file_type_of(of.dtype), lengths_of(of),
+                      StateArray::Numbers::finite};
+  array.is_state = false;
+  if (of.name == std::string_view("weight")) array.layouts = view->kind->layouts(view);
   array.read = [&synapse, name = of.name, bytes = array.bytes()](void* values) { synapse.read(name, values, bytes); };
   array.write = [&synapse, name = of.name, bytes = array.bytes()](const void* values) {
     synapse.write(name, values, bytes);
@@ -49,7 +55,8 @@ SynapseParts::SynapseParts(StageMaker& maker, FunctionRef<Ref<Synapse>()> make, 
       is_owner_(maker.parts().design.owner_of_weights(maker.stage().index()) == maker.stage().index()),
       learns_(maker.gradient().learns),
       trains_(maker.gradient().trains),
-      is_fused_(!is_masked(maker) && is_read_by_neurons(maker.stage())) {
+      is_fused_(!is_masked(maker) && is_read_by_neurons(maker.stage()) &&
+                !maker.parts().in_cycle(maker.stage().index())) {
   if (is_owner_) {
     maker.count_as(&PartBytes::synapses, [&] { synapse_ = make(); });
   } else {
@@ -71,19 +78,31 @@ void SynapseParts::forward(StageRecorder& recorder) {
   const StageRecorder::Read input = recorder.read();
   operations::record_synapse_forward(
       recorder.graph(), *used_,
-      {stage()->output.n_steps, recorder.rules().batch, input_of(input), recorder.written(), recorder.n_active(),
-       input.kept.mask, input.kept.scale, input.kept.mask_channels});
+      {recorder.flow(stage()->output).n_steps, recorder.rules().batch, input_of(input), recorder.written(),
+       recorder.n_active(), input.kept.mask, input.kept.scale, input.kept.mask_channels});
 }
 
 void SynapseParts::backward(StageRecorder& recorder) {
   if (is_fused_) return;
+  record_gradients(recorder, learns_ && !recorder.step(), recorder.gradient());
+}
+
+// Gradients of weights are one product over all steps.
+void SynapseParts::end_backward(StageRecorder& recorder) {
+  if (learns_) record_gradients(recorder, true, {nullptr, false});
+}
+
+void SynapseParts::record_gradients(StageRecorder& recorder, bool of_weights,
+                                    const StageRecorder::Gradient& before) const {
+  if (!of_weights && !before.array) return;
   const StageRecorder::Read input = recorder.read();
-  const StageRecorder::Gradient before = recorder.gradient();
-  const bool adds = learns_ && recorder.adds_to_weights(stage().index());
-  operations::record_synapse_backward(recorder.graph(), *used_,
-                                      {stage()->output.n_steps, recorder.rules().batch, recorder.output_gradient(),
-                                       learns_ ? input_of(input) : nullptr, before.array, recorder.n_active(), adds,
-                                       before.add, input.kept.mask, input.kept.scale, input.kept.mask_channels});
+  const bool reads_again = before.array && used_->kind().input_gradient_reads_input;
+  const bool adds = of_weights && recorder.adds_to_weights(stage().index());
+  operations::record_synapse_backward(
+      recorder.graph(), *used_,
+      {recorder.flow(stage()->output).n_steps, recorder.rules().batch, recorder.output_gradient(),
+       of_weights || reads_again ? input_of(input) : nullptr, before.array, recorder.n_active(), adds, before.add,
+       input.kept.mask, input.kept.scale, input.kept.mask_channels});
 }
 
 void SynapseParts::give(operations::ForwardRequest& request, StageRecorder& recorder) {
@@ -103,16 +122,20 @@ void SynapseParts::give(operations::BackwardRequest& request, StageRecorder& rec
 
 void SynapseParts::train(Trainer& trainer) {
   if (!is_owner_ || !trains_) return;
-  const Stage& own = stage().stage();
-  add_trained(trainer, "weight", {own.value("learning_rate_factor"), own.value("weight_decay_factor")});
-  if (own.flag("bias"))
-    add_trained(trainer, "bias", {own.value("bias_learning_rate_factor"), own.value("bias_weight_decay_factor")});
+  for (const SynapseArray& array : synapse_->arrays())
+    if (array.trained) add_trained(trainer, array.name);
 }
 
-void SynapseParts::add_trained(Trainer& trainer, const char* name, const operations::MemberFactors& factors) const {
-  trainer.optimizer().add_array(*synapse_, name, factors);
+void SynapseParts::add_trained(Trainer& trainer, const char* name) {
+  members_.add_array(trainer, stage().stage(), *synapse_, name);
   const SynapseArray& array = *synapse_->find_array(name);
   trainer.name_member(array_name(stage().stage(), array), [lengths = lengths_of(array)] { return lengths; });
+}
+
+// No values of such stages can change but factors and "frozen".
+bool SynapseParts::take_value(const char*, double) {
+  take_values();
+  return true;
 }
 
 std::optional<Rounding> SynapseParts::rounding() const {
@@ -122,7 +145,7 @@ std::optional<Rounding> SynapseParts::rounding() const {
 
 void SynapseParts::list_saved(StateArrays& list) const {
   if (!is_owner_) return;
-  for (const SynapseArray& array : synapse_->arrays()) add_saved(list, stage().stage(), *synapse_, array);
+  for (const SynapseArray& array : synapse_->arrays()) add_saved(list, stage(), *synapse_, array);
 }
 
 // ---- shared weights -------------------------------------------------------------------------------------------------
@@ -159,6 +182,13 @@ void fail_mask(const Stage& stage, const std::string& owner) {
                 stage.name.c_str(), owner.c_str());
 }
 
+void check_awaits_nothing(const StageView& view) {
+  if (view->awaits.empty()) return;
+  fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-AWAITS",
+       "stage \"%s\" reads stage \"%.64s\", which has not been added; how many weights it has follows from that",
+       view->name.c_str(), view->awaits.front().name.c_str());
+}
+
 namespace {
 
 const char* text_of(Elements elements) {
@@ -177,6 +207,7 @@ void check_owner(const StageView& view, const StageView& owner) {
     fail_argument("SYN-NETWORK-VALUE",
                   "\"weights_of\" of stage \"%s\" is \"%s\", which has no weights of its own; name the stage that has",
                   stage.name.c_str(), owner->name.c_str());
+  check_awaits_nothing(owner);
 }
 
 void check_shared_input(const StageView& view, const StageView& owner) {

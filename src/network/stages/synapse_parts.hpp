@@ -6,6 +6,7 @@
 #include <network/parts.hpp>
 #include <network/stage_parts.hpp>
 #include <network/stage_recorder.hpp>
+#include <network/trained_members.hpp>
 
 #include <synapses/synapse.hpp>
 
@@ -29,8 +30,11 @@ class SynapseParts final : public StageParts, private Product {
 
   void forward(StageRecorder& recorder) override;
   void backward(StageRecorder& recorder) override;
+  void end_backward(StageRecorder& recorder) override;
 
   void train(Trainer& trainer) override;
+  bool take_value(const char* name, double value) override;
+  void take_values() override { members_.take_factors(stage().stage()); }
   void wait() const override { synapse_->order().wait(); }
   std::optional<core::Rounding> rounding() const override;
   void list_saved(StateArrays& list) const override;
@@ -39,12 +43,14 @@ class SynapseParts final : public StageParts, private Product {
   Buffer* input_of(const StageRecorder::Read& input) const noexcept {
     return used_->reads_counts() ? input.counts : input.array;
   }
+  void record_gradients(StageRecorder& recorder, bool of_weights, const StageRecorder::Gradient& before) const;
   void give(operations::ForwardRequest& request, StageRecorder& recorder) override;
   void give(operations::BackwardRequest& request, StageRecorder& recorder) override;
-  void add_trained(Trainer& trainer, const char* name, const operations::MemberFactors& factors) const;
+  void add_trained(Trainer& trainer, const char* name);
 
   const bool is_owner_, learns_, trains_, is_fused_;
   Ref<core::Synapse> synapse_;  // that has the weights
+  TrainedMembers members_;      // of those, if this stage owns them
   core::Synapse* used_;         // the same, or one that it keeps
   Ref<Buffer> x_, grad_x_;      // [T, B, N], of a product that is an operation of its own
 };
@@ -61,6 +67,8 @@ std::string mask_name(const Stage& stage);
 // one.
 void check_mask(std::span<const uint8_t> mask, std::span<const int64_t> weight_lengths);
 [[noreturn]] void fail_mask(const Stage& stage, const std::string& owner);
+// Throws WRONG_ORDER if it reads neurons that are not there yet: how many weights it has follows from them.
+void check_awaits_nothing(const StageView& view);
 // Throw INVALID_ARGUMENT unless that stage is of the same kind and has weights of its own; if a stage that uses its
 // weights reads what they are not for, or has values of its own; in any of these cases, or with another shape.
 void check_owner(const StageView& view, const StageView& owner);

@@ -19,16 +19,16 @@ constexpr ChoiceSpec synapse_choices[] = {{"n_outputs", nullptr, true, "weights_
 
 constexpr ValueSpec synapse_values[] = {
     {"bias", 1, 0, 1, value::whole, value::fixed},
-    {"frozen", 0, 0, 1, value::whole, value::fixed, value::on_training},
+    {"frozen", 0, 0, 1, value::whole, value::changes, value::on_training},
     {"gradient_bits", 0, 0, 32, value::whole, value::fixed, value::on_training},
     {"initialization", 0, 0, SYNFIRE_INITIALIZATION_ZERO, value::whole, value::fixed, value::on_none, value::always,
      &names::initializations},
     {"gain", 1, value::above_0, 1e30, value::any, value::fixed, value::on_none},
     {"seed", 0, 0, value::most_whole, value::whole, value::fixed},
-    {"learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"weight_decay_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::fixed, value::on_training},
-    {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::fixed, value::on_training},
+    {"learning_rate_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"weight_decay_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
+    {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::changes, value::on_training},
     {"weight_bits", 0, 0, 24, value::whole, value::fixed, value::on_results, value::if_changed},
 };
 
@@ -66,7 +66,7 @@ synfire_synapse_desc synapse_desc(const StageView& view) {
   desc.n_outputs = settings.n_outputs;
   desc.dtype = view.rules().dtype;
   desc.bias = stage.whole("bias");
-  desc.frozen = stage.whole("frozen");
+  desc.frozen = stage.is_built_frozen() ? 1 : 0;
   desc.gradient_bits = stage.whole("gradient_bits");
   desc.initialization = stage.whole("initialization");
   desc.gain = stage.value("gain");
@@ -88,6 +88,9 @@ class SynapseStage final : public StageKind {
              .values = synapse_values,
              .reads = signal::input | signal::spikes | signal::v | signal::masked | signal::readout | signal::combined,
              .makes = signal::product,
+             .awaits = Awaits::shaped,
+             .takes_steps = true,
+             .reads_before = true,
              .draws_for = purpose::weights}) {}
 
   // Without a number of outputs, it has that of the stage whose weights it uses.
@@ -127,7 +130,7 @@ class SynapseStage final : public StageKind {
     }
   }
   bool takes_counts(const StageView& view) const override { return adds_counts(view); }
-  bool learns(const StageView& view) const override { return !owner_of(view)->flag("frozen"); }
+  bool learns(const StageView& view) const override { return !owner_of(view)->is_built_frozen(); }
   std::optional<size_t> weights_of(const StageView& view) const override {
     return weights_of_stage(view, view->as<SynapseSettings>().weights_of);
   }
@@ -141,6 +144,20 @@ class SynapseStage final : public StageKind {
         .append(bits == 0 || bits == 24 ? ""
                 : bits == 16            ? " 16 bits"
                                         : " 8 bits");
+  }
+  // PyTorch has [N, K], and maps in the order channels, height, width.
+  std::vector<ArrayLayout> layouts(const StageView& view) const override {
+    const int64_t n_outputs = view->width(), n_inputs = view.flow().n_features();
+    std::vector<ArrayLayout> list = {{"oi", {n_outputs, n_inputs}, {n_outputs, n_inputs}, {n_inputs, 1}}};
+    StageView before = view.input();
+    while (!before->output.is_map() && before->kind->hands_on(before.stage())) before = before.input();
+    const Flow& map = before->output;
+    if (map.is_map() && map.n_features() == n_inputs)
+      list.push_back({"chw-flatten",
+                      {n_outputs, n_inputs},
+                      {n_outputs, map.height, map.width, map.channels},
+                      {n_inputs, map.width, 1, map.height * map.width}});
+    return list;
   }
   int64_t n_learnt(const StageView& view) const override {
     if (weights_of(view)) return 0;
@@ -228,6 +245,7 @@ void set_mask(Design& design, const char* name, const uint8_t* mask, uint64_t le
   const size_t index = design.find(name, synapse_kind);
   const StageView view = design.view(index);
   if (synapse_kind.weights_of(view)) fail_mask(view.stage(), view->as<SynapseSettings>().weights_of);
+  check_awaits_nothing(view);
   const int64_t lengths[] = {view->width(), view.flow().n_features()};
   check_mask({mask, length}, lengths);
   static_cast<SynapseSettings&>(design.settings(index)).mask.assign(mask, mask + length);

@@ -167,12 +167,21 @@ SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a
   double next = 0;
   with_formula(a.target, [&](auto formula) {
     double parameters[model::max_parameters];
-    for (int p = 0; p < formula.n_own; ++p) parameters[p] = master.rows[p] ? master.rows[p][i] : master.shared[p];
+    const auto read = [&](int64_t neuron) {
+      for (int p = 0; p < formula.n_own; ++p)
+        if (p != a.parameter || !row) parameters[p] = master.rows[p] ? master.rows[p][neuron] : master.shared[p];
+    };
     if (row) {
-      next = formula.template descend<R>(parameters, a.parameter, a.descent, gradient(i, parameters[a.parameter]), rate,
+      // The neurons of a channel take the same step: with the other parameters as the first of them has them.
+      const int64_t first = a.entry_of(i);
+      read(first);
+      parameters[a.parameter] = row[i];
+      next = formula.template descend<R>(parameters, a.parameter, a.descent, gradient(i, row[i]), rate,
                                          a.target.undecayed_input);
       row[i] = next;
+      if (first != i) read(i);
     } else {
+      read(i);
       next = shared_step(formula, a, rate, gradient);
       parameters[a.parameter] = next;
     }
@@ -192,9 +201,8 @@ SYNFIRE_MODEL_FN double shared_value_of(const UpdateParameterArguments<R>& a, do
 
 template <class R>
 SYNFIRE_MODEL_FN double update_parameter_of(const UpdateParameterArguments<R>& a, int64_t i) {
-  return update_parameter_of(a, i, *a.rate, [&](int64_t at, double) {
-    return static_cast<double>(a.gradient[a.gradient_per_neuron ? at : 0]);
-  });
+  return update_parameter_of(a, i, *a.rate,
+                             [&](int64_t at, double) { return static_cast<double>(a.gradient[a.entry_of(at)]); });
 }
 template <class R>
 SYNFIRE_MODEL_FN double shared_value_of(const UpdateParameterArguments<R>& a) {

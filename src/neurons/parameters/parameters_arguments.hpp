@@ -4,6 +4,8 @@
 
 #include <neurons/parameter_block.hpp>
 
+#include <synfire/model/platform.hpp>
+
 namespace synfire::operations {
 
 using core::ParameterBlock;
@@ -20,7 +22,7 @@ struct SetParametersArguments {
   int64_t active;                        // the new ParameterBlock::active
   uint32_t changed;                      // a bit for each parameter
   double values[model::max_parameters];  // of changed parameters with one number
-  const double* staged[model::max_parameters];  // [N], of changed parameters with one number per neuron
+  const double* staged[model::max_parameters];  // [N], of changed parameters with one number per channel or neuron
   double* rows[model::max_parameters];          // the new ParameterMaster::rows
   uint64_t number;                              // of this work, and where to write it when what is staged has been
   uint64_t* read_number;                        // read; null when nothing is staged
@@ -34,8 +36,12 @@ struct UpdateParameterArguments {
   int32_t parameter;
   model::Descent descent;
   const R* gradient;
-  bool gradient_per_neuron;
+  int64_t n_entries;  // of the gradient and the parameter: neuron i has entry i mod n_entries
   const double* rate;
+
+  SYNFIRE_MODEL_FN int64_t entry_of(int64_t i) const {
+    return n_entries == target.n_neurons ? i : n_entries == 1 ? 0 : i % n_entries;
+  }
 };
 
 }  // namespace synfire::operations

@@ -35,7 +35,7 @@ UpdateParameterArguments<R> arguments_of(const UpdateParameter& op) {
           static_cast<int32_t>(op.parameter),
           op.descent,
           static_cast<const R*>(op.gradient.data),
-          op.scope != core::Scope::layer,
+          op.n_entries,
           op.rate};
 }
 

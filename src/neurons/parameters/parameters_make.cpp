@@ -78,7 +78,7 @@ UpdateParameter make_update(Recorder& recorder, Layer& layer, const UpdateReques
           request.parameter.index,
           descent,
           request.gradient->view(),
-          layer.parameters().scope(request.parameter.index),
+          static_cast<int64_t>(layer.parameters().values(request.parameter.index).size()),
           rate,
           layer.parameter_memory()};
 }

@@ -14,8 +14,8 @@ struct UpdateParameter {
   core::Layer* layer;
   uint32_t parameter;
   model::Descent descent;
-  View gradient;       // [1] or [N], in the type of the arithmetic
-  core::Scope scope;   // of the parameter and its gradient
+  View gradient;       // [1], [C] or [N], in the type of the arithmetic
+  int64_t n_entries;   // of the parameter and its gradient
   const double* rate;  // in device memory
   View parameters;     // of the layer
 

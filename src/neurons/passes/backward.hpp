@@ -62,6 +62,7 @@ struct BackwardRequest {
   bool in_place;
   bool add_gradients;               // to what their buffers hold
   std::optional<uint32_t> forward;  // the forward's operation number in the graph; if not given, the newest
+  core::Tape* tape = nullptr;       // of the forward, in place of its number, also if that is in another graph
   core::Buffer* grad_synapse_input;
   bool add_synapse_gradients, add_input_gradient, skip_synapse_gradients;
 

@@ -27,10 +27,13 @@ void check_gradient_count(const LayerSpec& spec, size_t count, const char* name)
 
 void check_gradient_length(const LayerSpec& spec, uint64_t length, const char* name) {
   const auto n_neurons = static_cast<uint64_t>(spec.extents.n_neurons);
-  if (length != 1 && length != n_neurons)
-    fail_argument("SYN-GRADIENT-LENGTH",
-                  "%s holds %llu elements; allowed are 1 (the sum over all neurons) and %llu (one per neuron)", name,
-                  static_cast<unsigned long long>(length), static_cast<unsigned long long>(n_neurons));
+  if (length == 0 || n_neurons % length != 0)
+    fail_argument(
+        "SYN-GRADIENT-LENGTH",
+        "%s holds %llu elements; allowed are 1 (the sum over all neurons), %llu (one per neuron) and any number "
+        "that divides %llu (one per channel)",
+        name, static_cast<unsigned long long>(length), static_cast<unsigned long long>(n_neurons),
+        static_cast<unsigned long long>(n_neurons));
 }
 
 int64_t n_gradient_sums(const Extents& extents, size_t count) {
@@ -38,9 +41,7 @@ int64_t n_gradient_sums(const Extents& extents, size_t count) {
 }
 
 uint64_t gradient_scratch_bytes(const LayerSpec& spec, const Extents& extents) {
-  if (spec.arithmetic() != SYNFIRE_DTYPE_F32) return 0;
-  const int64_t n = extents.n_neurons;
-  return std::max(row_sum_bytes({extents.batch, n, 1}), row_sum_bytes({extents.batch, n, n}));
+  return spec.arithmetic() == SYNFIRE_DTYPE_F32 ? most_row_sum_bytes(extents.n_neurons) : 0;
 }
 
 void add_gradient_sums(Layer& layer, Backward backward, std::span<const GradientSum> gradients, bool add,
@@ -73,11 +74,12 @@ void add_gradient_sums(Layer& layer, Backward backward, std::span<const Gradient
     const View partial = sums_at(row * index, row);
     const auto number = static_cast<int32_t>(i);
     const View out = gradients[i].out;
-    const bool of_all = out.bytes == spec.element_bytes() && e.n_neurons != 1;
+    const auto n_entries = static_cast<int64_t>(out.bytes / spec.element_bytes());
+    const bool of_all = n_entries == 1 && e.n_neurons != 1;
     SumGradient sum = {SumKind::rows, partial, e.batch, e.n_neurons, out, number, layer.active()};
     sum.add = add;
     if (spec.arithmetic() == SYNFIRE_DTYPE_F32) {
-      sum.n_entries = of_all ? 1 : e.n_neurons;
+      sum.n_entries = n_entries;
       sum.scratch.dtype = SYNFIRE_DTYPE_U64;
       sum.scratch.bytes = row_sum_bytes({sum.batch, sum.count, sum.n_entries});
       sum.has_scratch = scratch;
@@ -88,7 +90,10 @@ void add_gradient_sums(Layer& layer, Backward backward, std::span<const Gradient
       operations.emplace_back(SumGradient{SumKind::chunks, partial, 1, row, of_chunks, number, layer.active()});
       operations.emplace_back(SumGradient{SumKind::total, of_chunks, 1, n_chunks, out, number, nullptr, add});
     } else {
+      // Rows of channels, of which a batch row has several.
       sum.sum = SumKind::batch;
+      sum.batch = row / n_entries;
+      sum.count = n_entries;
       operations.emplace_back(sum);
     }
   }

@@ -12,7 +12,7 @@ namespace synfire::operations {
 
 struct GradientSum {
   int32_t row;  // of slopes, or model::gradient_of_*
-  View out;     // one element, or one per neuron
+  View out;     // one element, one per channel, or one per neuron
 };
 
 // Both throw INVALID_ARGUMENT; `name` is that of the number, or of the memory with `length` elements.

@@ -414,7 +414,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   if (layer.reads_x(shape, use.parameter_gradients)) op.x = x;
   op.in_place = request.in_place;
   op.parameters = layer.parameter_memory();
-  if (!spec.model->never_fires || !request.gradients.empty()) {
+  if (!spec.model->linear || !request.gradients.empty()) {
     op.tape = tape.checkpoints();
     op.tape_h = tape.stored_h(shape, x);
     op.tape_spikes = tape.spikes(shape.mode);
@@ -526,7 +526,7 @@ bool run_backward(Layer& layer, const BackwardRequest& request, synfire_stream s
 
 void record_backward(Graph& graph, Layer& layer, const BackwardRequest& request) {
   graph.record([&](Recorder& recorder) {
-    Tape& tape = GraphTapes::of(recorder).reads(recorder, layer, request.forward, request.use());
+    Tape& tape = GraphTapes::of(recorder).reads(recorder, layer, request.forward, request.use(), request.tape);
     return make_backward(layer, request, tape, tape.expected().first, When::recorded);
   });
 }

@@ -153,7 +153,7 @@ struct TapeParts {
     if (mode == TapeMode::store) add(h, spec.arithmetic(), {e.n_steps, e.batch, e.n_neurons}, memory);
     if (mode != TapeMode::store_narrow) return;
     add(h, spec.dtype, {e.n_steps, e.batch, e.n_neurons}, memory);
-    if (!spec.model->never_fires) add(spikes, SYNFIRE_DTYPE_TIME_BITS, {n_words, e.batch, e.n_neurons}, memory);
+    if (!spec.model->linear) add(spikes, SYNFIRE_DTYPE_TIME_BITS, {n_words, e.batch, e.n_neurons}, memory);
   }
 
  private:
@@ -258,7 +258,7 @@ Backward make_backward(Layer& layer, const synfire_pointers_desc& desc, const Ex
   if (layer.reads_x(shape, with_gradients)) op.x = arrays.sequence(desc.x, "desc.x");
   op.in_place = desc.grad_x_seq && desc.grad_x_seq == desc.grad_spike_seq;
   op.parameters = layer.parameter_memory();
-  if (!spec.model->never_fires || with_gradients) {
+  if (!spec.model->linear || with_gradients) {
     op.tape = tape.checkpoints;
     op.tape_h = tape.h;
     op.tape_spikes = tape.spikes;

@@ -122,6 +122,7 @@ SnapshotHeader header_of(const LayerSpec& spec, RowRange rows) {
   hash.add(spec.model->name, std::strlen(spec.model->name));
   for (const int64_t part : {int64_t{header.arithmetic}, int64_t{header.n_states}, header.n_rows, header.n_neurons})
     hash.add(static_cast<uint64_t>(part));
+  if (spec.rules.count_down()) hash.add(static_cast<uint64_t>(spec.rules.refractory_steps));
   header.layout = hash.value();
   return header;
 }
@@ -202,6 +203,11 @@ OperationList write_rows(Layer& layer, const char* name, RowRange rows, Buffer& 
 
 OperationList copy_rows(Layer& source, RowRange rows, Layer& destination, int64_t destination_row) {
   const LayerSpec &from = source.spec(), &to = destination.spec();
+  if (from.rules.count_down() != to.rules.count_down() || from.rules.refractory_steps != to.rules.refractory_steps)
+    fail_argument("SYN-STATE-LAYOUT",
+                  "desc.source counts down %d refractory steps%s, layer %d%s; the states of the two differ in meaning",
+                  from.rules.refractory_steps, from.rules.count_down() ? "" : " (no countdown)",
+                  to.rules.refractory_steps, to.rules.count_down() ? "" : " (no countdown)");
   if (from.model != to.model || from.arithmetic() != to.arithmetic() || from.extents.n_neurons != to.extents.n_neurons)
     fail_argument(
         "SYN-STATE-LAYOUT",
@@ -288,13 +294,14 @@ void put_snapshot(Layer& layer, RowRange rows, const void* data, uint64_t bytes)
   if (header.layout != expected.layout || header.n_rows != expected.n_rows || header.n_neurons != expected.n_neurons ||
       header.arithmetic != expected.arithmetic || header.n_states != expected.n_states ||
       header.payload_bytes != expected.payload_bytes)
-    fail_argument(
-        "SYN-SNAPSHOT-LAYOUT",
-        "data is a snapshot of model \"%.31s\", %lld rows of %lld neurons in %s; this is model \"%s\", %lld rows of "
-        "%lld neurons in %s",
-        header.model, static_cast<long long>(header.n_rows), static_cast<long long>(header.n_neurons),
-        name_of_dtype(header.arithmetic), expected.model, static_cast<long long>(expected.n_rows),
-        static_cast<long long>(expected.n_neurons), name_of_dtype(expected.arithmetic));
+    fail_argument("SYN-SNAPSHOT-LAYOUT",
+                  "data is a snapshot of model \"%.31s\", %lld rows of %lld neurons in %s with %d variables; this is "
+                  "model \"%s\", %lld rows of %lld neurons in %s with %d, and %d refractory_steps, as the snapshot "
+                  "must have too",
+                  header.model, static_cast<long long>(header.n_rows), static_cast<long long>(header.n_neurons),
+                  name_of_dtype(header.arithmetic), header.n_states, expected.model,
+                  static_cast<long long>(expected.n_rows), static_cast<long long>(expected.n_neurons),
+                  name_of_dtype(expected.arithmetic), expected.n_states, layer.spec().rules.refractory_steps);
   if (bytes != sizeof header + header.payload_bytes)
     fail_argument("SYN-SNAPSHOT-DAMAGED", "data has %llu bytes; this snapshot has %llu",
                   static_cast<unsigned long long>(bytes),

@@ -10,7 +10,7 @@ namespace synfire::operations {
 
 enum class SumKind : int32_t {
   rows,    // f64 [B, N], each rounded to f32, to f32 [E]
-  batch,   // f64 [B, N] to f64 [N], over the batch rows
+  batch,   // f64 [B, N] to f64 [N], over the batch rows; with channels, f64 [B * N / C, C] to f64 [C]
   chunks,  // f64 [n] to f64 [ceil(n/reduction_chunk)]
   total,   // f64 [n] to f64 [1]
 };

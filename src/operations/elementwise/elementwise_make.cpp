@@ -80,6 +80,7 @@ void record_fill(Graph& graph, const Buffer& buffer, double value) {
 
 void fill_now(Buffer& buffer, double value) {
   buffer.check_has_memory("buffer");
+  buffer.check_may_be_written("buffer");
   fill_bits(buffer.dtype(), value);
   Device& device = buffer.context()->device();
   // A GPU cannot access pageable memory.

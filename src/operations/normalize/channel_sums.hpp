@@ -16,15 +16,6 @@ struct ChannelShape {
   int64_t n_steps = 1, batch = 1, places = 1, channels = 1;
 
   SYNFIRE_MODEL_FN int64_t image() const { return places * channels; }
-  // A GPU takes an image line by line: neighbouring elements are neighbouring lanes of a warp, those of a period. Which
-  // period it is, and in how many slots blocks put what they find, depends on the shape alone.
-  SYNFIRE_MODEL_FN int64_t period() const { return channels >= 32 ? channels : channels * (32 / channels); }
-  SYNFIRE_MODEL_FN int64_t n_tiles() const { return (period() + 31) / 32; }
-  SYNFIRE_MODEL_FN int64_t lines() const { return (image() + period() - 1) / period(); }  // of an image
-  SYNFIRE_MODEL_FN int64_t n_slots() const {
-    const int64_t useful = (n_steps * batch * lines() + 63) / 64, wanted = n_tiles() >= 256 ? 1 : 256 / n_tiles();
-    return useful < wanted ? useful : wanted;
-  }
 };
 
 // The elements of a channel that count.
@@ -51,10 +42,9 @@ struct IntegerSums {
   Images first, second;  // f32; of squares both are y; without `second` there are no products
   bool squares;          // the grid of `first` is that of values
   const u64* saved;      // [4, C], of a training: the last row has the grid of `second`
-  int64_t n_slots;
-  u32* largest[2];      // [n_slots, C] of first and second: magnitudes as bits
-  int64_t* totals;      // [n_slots, C]
-  int64_t *high, *low;  // [n_slots, C]: the products v as floor(v / 2^32) and v mod 2^32
+  u32* largest[2];       // [C] of first and second: magnitudes as bits
+  int64_t* totals;       // [C]
+  int64_t *high, *low;   // [C]: the products v as floor(v / 2^32) and v mod 2^32
 
   SYNFIRE_MODEL_FN bool finds_second() const { return second.data && !squares && !saved; }
   SYNFIRE_MODEL_FN s32 first_grid(u32 magnitude) const {
@@ -64,14 +54,6 @@ struct IntegerSums {
   // `magnitude` is the largest of second where finds_second() is true, and that of first for squares.
   SYNFIRE_MODEL_FN s32 second_grid(u32 magnitude, int64_t channel) const {
     return saved ? static_cast<s32>(static_cast<u32>(saved[3 * shape.channels + channel])) : grid_of_values(magnitude);
-  }
-  SYNFIRE_MODEL_FN u32 largest_of(int which, int64_t channel) const {
-    u32 most = 0;
-    for (int64_t slot = 0; slot < n_slots; ++slot) {
-      const u32 found = largest[which][slot * shape.channels + channel];
-      most = found > most ? found : most;
-    }
-    return most;
   }
 };
 // v as two parts.

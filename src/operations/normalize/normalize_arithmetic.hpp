@@ -27,27 +27,25 @@ struct ChannelStatistics {
   s32 grid = 0;
 };
 
+// The sum of a channel's products.
+SYNFIRE_MODEL_FN WideInteger products_of(const IntegerSums& sums, int64_t channel) {
+  return wide_of_parts(sums.high[channel], static_cast<u64>(sums.low[channel]));
+}
+
 // `variance` is Q / n^2 and `mean` total / n, Q = n * sum of squares - total^2, on the channel's grid.
 SYNFIRE_MODEL_FN ChannelStatistics statistics_of(const IntegerSums& sums, int64_t channel) {
   ChannelStatistics found;
   found.n = n_counted(sums.shape, sums.counting);
-  const u32 most = sums.largest_of(0, channel);
+  const u32 most = sums.largest[0][channel];
   found.grid = sums.first_grid(most);
   if (found.n == 0) return found;
   if (!model::is_finite_magnitude(most)) {
     found.mean = found.variance = not_a_number();
     return found;
   }
-  int64_t high = 0;
-  u64 low = 0;
-  for (int64_t slot = 0; slot < sums.n_slots; ++slot) {
-    const int64_t at = slot * sums.shape.channels + channel;
-    found.total += sums.totals[at];
-    high += sums.high[at];
-    low += static_cast<u64>(sums.low[at]);
-  }
-  const WideInteger spread =
-      product_of(wide_of_parts(high, low), static_cast<u32>(found.n)) - product_of(s64{found.total}, s64{found.total});
+  found.total = sums.totals[channel];
+  const WideInteger spread = product_of(products_of(sums, channel), static_cast<u32>(found.n)) -
+                             product_of(s64{found.total}, s64{found.total});
   const auto n = static_cast<double>(found.n);
   found.mean = static_cast<double>(found.total) / n * model::wide_power_of_two(found.grid);
   found.variance = double_of(spread) / (n * n) * model::wide_power_of_two(2 * found.grid);
@@ -148,21 +146,14 @@ struct ChannelGradients {
 SYNFIRE_MODEL_FN ChannelGradients gradients_of(const IntegerSums& sums, bool evaluation, int64_t channel, int64_t n,
                                                double mean, double r) {
   ChannelGradients found;
-  const u32 most = sums.largest_of(0, channel);
-  const u32 most_second = sums.finds_second() ? sums.largest_of(1, channel) : 0;
-  int64_t total = 0, high = 0;
-  u64 low = 0;
-  for (int64_t slot = 0; slot < sums.n_slots; ++slot) {
-    const int64_t at = slot * sums.shape.channels + channel;
-    total += sums.totals[at];
-    high += sums.high[at];
-    low += static_cast<u64>(sums.low[at]);
-  }
+  const u32 most = sums.largest[0][channel];
+  const u32 most_second = sums.finds_second() ? sums.largest[1][channel] : 0;
+  const int64_t total = sums.totals[channel];
   const s32 grid = sums.first_grid(most), second_grid = sums.second_grid(most_second, channel);
   found.beta =
       model::is_finite_magnitude(most) ? static_cast<double>(total) * model::wide_power_of_two(grid) : not_a_number();
   const bool finite = model::is_finite_magnitude(most) && model::is_finite_magnitude(most_second);
-  const WideInteger products = wide_of_parts(high, low);
+  const WideInteger products = products_of(sums, channel);
   if (!finite) {
     found.gamma = not_a_number();
   } else if (evaluation) {

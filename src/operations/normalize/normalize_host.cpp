@@ -235,7 +235,7 @@ struct GradientsOfTile {
 
 template <class R>
 void run_normalize(const Normalize& op, const host::Launcher& launcher) {
-  const NormalizeWork<R> work = work_of<R>(op, true);
+  const NormalizeWork<R> work = work_of<R>(op);
   const bool share = wants_threads(op);
   if (!op.evaluation) find_sums(work.sums, share, launcher);
   for (int64_t channel = 0; channel < op.shape.channels; ++channel) finish_channel(work, channel);
@@ -245,7 +245,7 @@ void run_normalize(const Normalize& op, const host::Launcher& launcher) {
 
 template <class R>
 void run_normalize_backward(const NormalizeBackward& op, const host::Launcher& launcher) {
-  const NormalizeGradientWork<R> work = work_of<R>(op, true);
+  const NormalizeGradientWork<R> work = work_of<R>(op);
   const bool share = wants_threads(op);
   if (work.has_sums) find_sums(work.sums, share, launcher);
   for (int64_t channel = 0; channel < op.shape.channels; ++channel) finish_gradient(work, channel);

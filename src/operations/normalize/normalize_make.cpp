@@ -71,7 +71,7 @@ View saved_view(const Buffer* buffer, const ChannelShape& shape) {
 View scratch_of(const Buffer& buffer, const ChannelShape& shape) {
   View view;
   view.dtype = SYNFIRE_DTYPE_U8;
-  view.bytes = NormalizeMemory::of(shape, buffer.dtype() == SYNFIRE_DTYPE_F64, buffer.on_host()).bytes();
+  view.bytes = NormalizeMemory{shape.channels, buffer.dtype() == SYNFIRE_DTYPE_F64}.bytes();
   return view;
 }
 

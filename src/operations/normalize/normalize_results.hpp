@@ -29,28 +29,20 @@ SYNFIRE_MODEL_FN void add_in_order(const OrderedSums& sums, int64_t channel) {
   sums.products[channel] = products;
 }
 
-// Element i of an image, given the channel's coefficients.
+// X of an element, given the channel's coefficients.
 template <class R>
-SYNFIRE_MODEL_FN void write_normalized(const NormalizeWork<R>& work, int64_t t, int64_t b, int64_t i, bool counts,
-                                       R factor, R addend) {
-  work.destination.template image<R>(t, b)[i] =
-      counts ? model::fma(work.sums.first.template image<const R>(t, b)[i], factor, addend) : R(0);
+SYNFIRE_MODEL_FN R normalized(bool counts, R y, R factor, R addend) {
+  return counts ? model::fma(y, factor, addend) : R(0);
 }
 
+// dL/dy of an element, added to the one before if it is to be: not of elements that do not count.
 template <class R>
-SYNFIRE_MODEL_FN void write_source_gradient(const NormalizeGradientWork<R>& work, int64_t t, int64_t b, int64_t i,
-                                            bool counts, R factor, R of_source, R constant) {
-  R& to = work.grad_source.template image<R>(t, b)[i];
-  if (!counts) {
-    if (!work.accumulate) to = R(0);
-    return;
-  }
-  const R gradient = work.sums.first.template image<const R>(t, b)[i];
-  const R found = work.evaluation
-                      ? factor * gradient
-                      : model::fma(factor, gradient,
-                                   model::fma(of_source, work.sums.second.template image<const R>(t, b)[i], constant));
-  to = work.accumulate ? to + found : found;
+SYNFIRE_MODEL_FN R source_gradient(const NormalizeGradientWork<R>& work, bool counts, R gradient, R y, R before,
+                                   R factor, R of_source, R constant) {
+  if (!counts) return R(0);
+  const R found =
+      work.evaluation ? factor * gradient : model::fma(factor, gradient, model::fma(of_source, y, constant));
+  return work.accumulate ? before + found : found;
 }
 
 }  // namespace synfire::operations

@@ -12,28 +12,24 @@
 
 namespace synfire::operations {
 
-// Sums first, then coefficients [3, C], then maxima: none needs padding.
+// In f32 sums, maxima and coefficients [3, C]: none needs padding.
 struct NormalizeMemory {
-  int64_t channels, n_slots;
+  int64_t channels;
   bool wide;
 
-  static NormalizeMemory of(const ChannelShape& shape, bool wide, bool on_host) {
-    return {shape.channels, on_host || wide ? 1 : shape.n_slots(), wide};
-  }
   uint64_t bytes() const {
     return wide ? static_cast<uint64_t>(5 * channels) * sizeof(double)
-                : static_cast<uint64_t>(channels) *
-                      (static_cast<uint64_t>(n_slots) * (3 * sizeof(int64_t) + 2 * sizeof(u32)) + 3 * sizeof(float));
+                : integer_bytes() + static_cast<uint64_t>(3 * channels) * sizeof(float);
   }
+  // The sums and maxima of IntegerSums, which are first.
+  uint64_t integer_bytes() const { return static_cast<uint64_t>(channels) * (3 * sizeof(int64_t) + 2 * sizeof(u32)); }
   void place(IntegerSums& sums, float*& coefficients, void* memory) const {
-    const int64_t length = n_slots * channels;
-    sums.n_slots = n_slots;
     sums.totals = static_cast<int64_t*>(memory);
-    sums.high = sums.totals + length;
-    sums.low = sums.high + length;
-    sums.largest[0] = reinterpret_cast<u32*>(sums.low + length);
-    sums.largest[1] = sums.largest[0] + length;
-    coefficients = reinterpret_cast<float*>(sums.largest[1] + length);
+    sums.high = sums.totals + channels;
+    sums.low = sums.high + channels;
+    sums.largest[0] = reinterpret_cast<u32*>(sums.low + channels);
+    sums.largest[1] = sums.largest[0] + channels;
+    coefficients = reinterpret_cast<float*>(sums.largest[1] + channels);
   }
   void place(OrderedSums& sums, double*& coefficients, void* memory) const {
     sums.totals = static_cast<double*>(memory);
@@ -48,7 +44,7 @@ R* numbers_in(const View& view) {
 }
 
 template <class R>
-NormalizeWork<R> work_of(const Normalize& op, bool on_host) {
+NormalizeWork<R> work_of(const Normalize& op) {
   NormalizeWork<R> work = {};
   const int64_t length = op.shape.image();
   work.sums.shape = op.shape;
@@ -59,7 +55,7 @@ NormalizeWork<R> work_of(const Normalize& op, bool on_host) {
     work.sums.squares = true;
   }
   R* coefficients = nullptr;
-  NormalizeMemory::of(op.shape, sizeof(R) == sizeof(double), on_host).place(work.sums, coefficients, op.scratch.data);
+  NormalizeMemory{op.shape.channels, sizeof(R) == sizeof(double)}.place(work.sums, coefficients, op.scratch.data);
   work.evaluation = op.evaluation;
   work.epsilon = op.epsilon;
   work.momentum = op.momentum;
@@ -75,7 +71,7 @@ NormalizeWork<R> work_of(const Normalize& op, bool on_host) {
 }
 
 template <class R>
-NormalizeGradientWork<R> work_of(const NormalizeBackward& op, bool on_host) {
+NormalizeGradientWork<R> work_of(const NormalizeBackward& op) {
   NormalizeGradientWork<R> work = {};
   const int64_t length = op.shape.image();
   work.sums.shape = op.shape;
@@ -85,7 +81,7 @@ NormalizeGradientWork<R> work_of(const NormalizeBackward& op, bool on_host) {
   work.saved = numbers_in<const u64>(op.saved);
   if (sizeof(R) == sizeof(double) || !op.evaluation) work.sums.saved = work.saved;
   R* coefficients = nullptr;
-  NormalizeMemory::of(op.shape, sizeof(R) == sizeof(double), on_host).place(work.sums, coefficients, op.scratch.data);
+  NormalizeMemory{op.shape.channels, sizeof(R) == sizeof(double)}.place(work.sums, coefficients, op.scratch.data);
   work.evaluation = op.evaluation;
   work.has_sums = op.has_sums();
   work.gamma = numbers_in<const R>(op.gamma);

@@ -40,6 +40,11 @@ struct PoolBackwardLaunch {
 };
 template <class R>
 const void* pool_backward_kernel();
+// A thread for four neighbouring channels of the source, or of the destination if windows lie side by side: their
+// strides are their lengths, and nothing is padded. The number of channels is a multiple of four, and where maxima are
+// of bits, of 32; arrays of numbers are aligned to four. Maxima of values take windows side by side alone.
+inline constexpr int pool_width = 4;
+const void* pool_backward_of_four_kernel(bool side_by_side);
 
 }  // namespace synfire::cuda
 

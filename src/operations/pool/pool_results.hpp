@@ -17,7 +17,8 @@ SYNFIRE_MODEL_FN int32_t count_at(const Images& images, PoolElements elements, i
 template <class R>
 SYNFIRE_MODEL_FN void write_pool_of_values(const PoolLaunch& launch, int64_t t, int64_t b, int64_t i) {
   const PoolShape& shape = launch.shape;
-  const int64_t place = i / shape.channels, c = i % shape.channels;
+  const core::RowIndex at_channel = core::row_index(i, shape.channels);
+  const int64_t place = at_channel.t, c = at_channel.b;
   const R* const values = launch.source.image<const R>(t, b);
   const auto read = [&](int64_t at) { return values[at * shape.channels + c]; };
   R result;
@@ -32,7 +33,8 @@ SYNFIRE_MODEL_FN void write_pool_of_values(const PoolLaunch& launch, int64_t t, 
 
 SYNFIRE_MODEL_FN void write_pool_of_counts(const PoolLaunch& launch, int64_t t, int64_t b, int64_t i) {
   const PoolShape& shape = launch.shape;
-  const int64_t place = i / shape.channels, c = i % shape.channels;
+  const core::RowIndex at_channel = core::row_index(i, shape.channels);
+  const int64_t place = at_channel.t, c = at_channel.b;
   const auto read = [&](int64_t at) {
     return count_at(launch.source, launch.from, launch.bound, t, b, at * shape.channels + c);
   };
@@ -80,7 +82,8 @@ SYNFIRE_MODEL_FN int64_t place_of_maximum(const PoolBackwardLaunch<R>& launch, i
 template <class R>
 SYNFIRE_MODEL_FN void write_pool_gradient(const PoolBackwardLaunch<R>& launch, int64_t t, int64_t b, int64_t i) {
   const PoolShape& shape = launch.shape;
-  const int64_t place = i / shape.channels, c = i % shape.channels;
+  const core::RowIndex at_channel = core::row_index(i, shape.channels);
+  const int64_t place = at_channel.t, c = at_channel.b;
   const R* const gradients = launch.grad_destination.template image<const R>(t, b);
   R sum = 0;
   operations::for_each_window(shape, place, [&](int64_t window) {

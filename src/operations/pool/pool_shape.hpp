@@ -2,6 +2,7 @@
 #ifndef SYNFIRE_OPERATIONS_POOL_POOL_SHAPE_HPP
 #define SYNFIRE_OPERATIONS_POOL_POOL_SHAPE_HPP
 
+#include <base/row_index.hpp>
 #include <base/window_axis.hpp>
 #include <operations/spikes/bits_of_row.hpp>
 
@@ -22,7 +23,8 @@ struct PoolShape {
 // Calls f(input place) for the places of an output's window that are inside the map, row by row.
 template <class F>
 SYNFIRE_MODEL_FN void for_each_candidate(const PoolShape& shape, int64_t place, F f) {
-  const auto oy = static_cast<int32_t>(place / shape.x.n_outputs), ox = static_cast<int32_t>(place % shape.x.n_outputs);
+  const core::RowIndex at = core::row_index(place, shape.x.n_outputs);
+  const auto oy = static_cast<int32_t>(at.t), ox = static_cast<int32_t>(at.b);
   for (int32_t ky = 0; ky < shape.y.kernel; ++ky) {
     const int32_t iy = shape.y.input_of(oy, ky);
     if (iy < 0) continue;
@@ -35,7 +37,8 @@ SYNFIRE_MODEL_FN void for_each_candidate(const PoolShape& shape, int64_t place, 
 // Calls f(output place) for the outputs whose window has an input place, ascending.
 template <class F>
 SYNFIRE_MODEL_FN void for_each_window(const PoolShape& shape, int64_t place, F f) {
-  const auto iy = static_cast<int32_t>(place / shape.x.n_inputs), ix = static_cast<int32_t>(place % shape.x.n_inputs);
+  const core::RowIndex at = core::row_index(place, shape.x.n_inputs);
+  const auto iy = static_cast<int32_t>(at.t), ix = static_cast<int32_t>(at.b);
   for (int32_t ky = shape.y.kernel - 1; ky >= 0; --ky) {
     const int32_t oy = shape.y.output_of(iy, ky);
     if (oy < 0) continue;
@@ -74,10 +77,11 @@ SYNFIRE_MODEL_FN uint32_t word_of_maxima(const PoolShape& shape, const uint32_t*
   uint32_t found = 0;
   const int64_t end = word * 32 + 32 < shape.n_outputs() ? word * 32 + 32 : shape.n_outputs();
   for (int64_t i = word * 32; i < end;) {
-    const int64_t place = i / shape.channels, c = i % shape.channels;
+    const auto [place, c] = core::row_index(i, shape.channels);
     const int count = static_cast<int>(shape.channels - c < end - i ? shape.channels - c : end - i);
     uint32_t bits = 0;
-    for_each_candidate(shape, place, [&](int64_t at) { bits |= bits_at(words, at * shape.channels + c, count); });
+    const int64_t first = c;
+    for_each_candidate(shape, place, [&](int64_t at) { bits |= bits_at(words, at * shape.channels + first, count); });
     found |= bits << (i - word * 32);
     i += count;
   }

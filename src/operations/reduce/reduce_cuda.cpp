@@ -77,13 +77,22 @@ void enqueue(const ReduceBackward& op, Launcher& launcher) {
   if (op.reduction == Reduction::max)
     launcher.launch(winners_kernel(op.source.dtype), launcher.over_pieces(n_tiles, reduce_threads),
                     WinnersLaunch{launch_of(op.reduction, op.axis, e, op.source, counting), winners});
-  const int64_t n_chunks = pieces(entries_of(op.axis, e), spread_chunk);
-  launcher.launch(
-      spread_kernel(op.grad_source.dtype), launcher.over_pieces(n_tiles * n_chunks, reduce_threads),
-      SpreadLaunch{e, counting, static_cast<int32_t>(op.reduction), op.axis == Axis::steps, op.accumulate,
-                   op.grad_destination.data, op.axis == Axis::steps ? e.n_neurons : op.grad_destination.pitch,
-                   op.grad_source.data, op.grad_source.pitch, op.reduction == Reduction::max ? winners : nullptr,
-                   n_columns, n_tiles, n_chunks});
+  const int64_t n_entries = entries_of(op.axis, e);
+  const SpreadLaunch launch = {e,
+                               counting,
+                               static_cast<int32_t>(op.reduction),
+                               op.axis == Axis::steps,
+                               op.accumulate,
+                               op.grad_destination.data,
+                               op.axis == Axis::steps ? e.n_neurons : op.grad_destination.pitch,
+                               op.grad_source.data,
+                               op.grad_source.pitch,
+                               op.reduction == Reduction::max ? winners : nullptr,
+                               n_columns,
+                               n_tiles,
+                               pieces(n_entries, spread_chunk),
+                               n_entries <= spread_few};
+  launcher.launch(spread_kernel(op.grad_source.dtype), launcher.over_pieces(launch.n_pieces(), reduce_threads), launch);
 }
 
 }  // namespace synfire::operations

@@ -2,6 +2,8 @@
 // entries, which are far apart in memory.
 #include "reduce_kernels.hpp"
 
+#include <base/row_index.hpp>
+
 #include <backends/cuda/cuda_storage.cuh>
 
 #include <synfire/synfire.h>
@@ -42,8 +44,9 @@ __device__ __forceinline__ Column column_of(const Extents& e, int64_t tile, int6
   Column at;
   at.index = tile * 32 + lane();
   at.exists = at.index < n_columns;
-  at.group = at.index / e.n_neurons;
-  at.neuron = at.index % e.n_neurons;
+  const core::RowIndex row = core::row_index(at.index, e.n_neurons);
+  at.group = row.t;
+  at.neuron = row.b;
   return at;
 }
 
@@ -382,8 +385,12 @@ __global__ void __launch_bounds__(reduce_threads) spread(const __grid_constant__
   using R = Arithmetic<To>;
   const Extents& e = launch.extents;
   const int64_t n_entries = launch.steps ? e.n_steps : e.batch;
-  for (int64_t piece = blockIdx.x; piece < launch.n_tiles * launch.n_chunks; piece += gridDim.x) {
-    const Column at = column_of(e, piece % launch.n_tiles, launch.n_columns);
+  const int tiles = launch.tile_of_warp ? n_warps : 1, first_entry = launch.tile_of_warp ? 0 : warp(),
+            own_tile = launch.tile_of_warp ? warp() : 0;
+  const int64_t across = (launch.n_tiles + tiles - 1) / tiles;
+  for (int64_t piece = blockIdx.x; piece < across * launch.n_chunks; piece += gridDim.x) {
+    const core::RowIndex of_chunk = core::row_index(piece, across);
+    const Column at = column_of(e, of_chunk.b * tiles + own_tile, launch.n_columns);
     if (!at.exists) continue;
     R value = static_cast<const R*>(launch.from)[at.group * launch.group_pitch + at.neuron];
     if (launch.reduction == SYNFIRE_REDUCE_MEAN)
@@ -397,10 +404,10 @@ __global__ void __launch_bounds__(reduce_threads) spread(const __grid_constant__
     const int64_t counted = entries_of(launch.counting, launch.steps, e, at);
     To* const to = static_cast<To*>(launch.to) + (launch.steps ? at.index : at.group * launch.pitch + at.neuron);
     const int64_t stride = launch.steps ? launch.pitch : e.n_neurons;
-    const int64_t first = piece / launch.n_tiles * spread_chunk;
+    const int64_t first = of_chunk.t * spread_chunk;
     const int64_t end = first + spread_chunk < n_entries ? first + spread_chunk : n_entries;
 #pragma unroll 4
-    for (int64_t entry = first + warp(); entry < end; entry += n_warps) {
+    for (int64_t entry = first + first_entry; entry < end; entry += launch.tile_of_warp ? 1 : n_warps) {
       const bool receives = one ? entry == winner : entry < counted && counts(launch.counting, launch.steps, at, entry);
       To& element = to[entry * stride];
       if (!launch.add)

@@ -11,7 +11,7 @@ namespace synfire::cuda {
 // A block computes 32 neighbouring elements of the result. Its eight warps share the entries (steps or batch rows).
 inline constexpr int reduce_threads = 256;
 // Entries of a gradient that a block writes.
-inline constexpr int spread_chunk = 128;
+inline constexpr int spread_chunk = 128, spread_few = 16;
 
 // A group is a batch row (over the steps) or a step (over the batch).
 struct ReduceLaunch {
@@ -50,6 +50,12 @@ struct SpreadLaunch {
   const int64_t* winners;  // of a maximum
   int64_t n_columns, n_tiles;
   int64_t n_chunks;  // of spread_chunk entries
+  // A block has a tile, of which each warp has some entries; with few entries, as many tiles as it has warps.
+  bool tile_of_warp;
+
+  int64_t n_pieces() const {
+    return n_chunks * (tile_of_warp ? (n_tiles + reduce_threads / 32 - 1) / (reduce_threads / 32) : n_tiles);
+  }
 };
 
 // Sums (for means too) or maxima (for last values too) of a source of this type: of each chunk, or the result.

@@ -167,6 +167,7 @@ struct Conv2dInputGradient {
   View grad_on_grid;  // scratch, but in f64: i32 [T, B, n_outputs]
   View row_grid;      // likewise: the grid of each row [T, B], as an exponent
   View host_places;   // scratch, on the host
+  View row_largest;   // scratch, on CUDA but in f64: u64 [T, B], the largest of each row
   core::Kept kept = {};
   View planes = {};   // on CUDA, where places are rows
   View patches = {};  // scratch, likewise: byte planes of the gradients on their grid that the places of images_at_once
@@ -187,6 +188,7 @@ struct Conv2dInputGradient {
     visit({"scratch memory", op.grad_on_grid, Access::scratch});
     visit({"the synapse's byte planes", op.planes, Access::read});
     visit({"scratch memory", op.row_grid, Access::scratch});
+    visit({"scratch memory", op.row_largest, Access::scratch});
     visit({"scratch memory", op.patches, Access::scratch});
     visit({"scratch memory", op.patch_grid, Access::scratch});
     visit({"scratch memory", op.active_places, Access::scratch});

@@ -99,18 +99,83 @@ Conv2dPatchLaunch patches_of(const Op& op, const Conv2dInputs& inputs, const Ste
           0};
 }
 
+template <class Op>
+Conv2dCountPatchLaunch count_patches_of(const Op& op, const Conv2dInputs& inputs, const Steps& steps) {
+  return {op.synapse->map(),
+          images_of(op, steps),
+          from_step(inputs.counts, steps, inputs.counts.length),
+          inputs.bound,
+          data_of<uint8_t>(op.patches),
+          0,
+          0,
+          1};
+}
+// A warp takes several of `n_parts` parts together, so that it finds its places once; there are more warps than a GPU
+// holds at once.
+void launch_count_patches(const void* kernel, Conv2dCountPatchLaunch& patches, int64_t n_items, int64_t n_parts,
+                          Launcher& launcher) {
+  const int64_t most_warps = int64_t{128} * launcher.gpu().n_multiprocessors;
+  patches.together = static_cast<int32_t>(std::clamp<int64_t>(n_items * n_parts / most_warps, 1, n_parts));
+  launcher.launch(kernel,
+                  one_each(pieces(n_items * pieces(n_parts, patches.together), patch_threads / 32), patch_threads),
+                  patches);
+}
+
 // ---- products -------------------------------------------------------------------------------------------------------
+
+// A warp for the places of a row that its threads have together, and 32 channels.
+Grid over_runs(const SequenceRows& rows, int64_t height, int64_t width, int64_t channels, const Launcher& launcher) {
+  const int64_t n_runs = rows.count() * height * pieces(width, depthwise_places) * pieces(channels, 32);
+  return launcher.over_pieces(pieces(n_runs, conv2d_threads / 32), conv2d_threads);
+}
+// Kernels for depthwise convolutions have 32 channels in a warp, and read their bits as a word.
+bool takes_depthwise(const Conv2dShape& map) {
+  return map.is_depthwise() && map.channels >= 32;
+}
+template <class Op>
+bool takes_depthwise(const Op& op) {
+  const Conv2dShape& map = op.synapse->map();
+  const Conv2dInput input = kind_of(op);
+  return takes_depthwise(map) &&
+         (input == Conv2dInput::counts || (input == Conv2dInput::bits && map.channels % 32 == 0));
+}
 
 template <class R>
 void multiply(const Conv2dProduct& op, Launcher& launcher) {
   const Conv2dShape& map = op.synapse->map();
   const Conv2dInputs inputs = inputs_of(op, launcher);
-  launcher.launch(conv2d_product_kernel<R>(kind_of(op)),
-                  launcher.over_elements(op.extents.n_steps * op.extents.batch * map.n_outputs()),
+  const bool depthwise = takes_depthwise(op);
+  launcher.launch(depthwise ? depthwise_product_kernel(kind_of(op)) : conv2d_product_kernel<R>(kind_of(op)),
+                  depthwise ? over_runs(rows_of(op), map.y.n_outputs, map.x.n_outputs, map.channels, launcher)
+                            : launcher.over_elements(op.extents.n_steps * op.extents.batch * map.n_outputs()),
                   Conv2dProductLaunch<R>{map, rows_of(op), inputs, rows_of<R>(op.output, map.n_outputs()),
                                          op.table.data, op.synapse->spec().table_pitch(), data_of<const R>(op.bias),
                                          data_of<const int32_t>(op.grid), data_of<const int32_t>(op.bias_on_grid),
                                          data_of<const R>(op.scale)});
+}
+
+void multiply_counts(const Conv2dProduct& op, const Conv2dInputs& inputs, const Steps& steps, const SequenceRows& rows,
+                     const RowArray<float>& output, Launcher& launcher) {
+  const DenseSpec& matrix = op.synapse->spec();
+  Conv2dCountPatchLaunch patches = count_patches_of(op, inputs, steps);
+  patches.n_words = pieces(matrix.n_inputs, 32);
+  patches.row_groups = DenseSpec::padded_columns(rows.count()) / 16;
+  launch_count_patches(conv2d_count_patches_kernel(), patches, pieces(rows.count(), 16), patches.n_words, launcher);
+  // With fewer tiles than multiprocessors, the warps of a small one share the terms.
+  const int64_t n_tiles = pieces(rows.count(), count_tile) * pieces(matrix.n_outputs, count_tile),
+                n_small = pieces(rows.count(), small_count_tile) * pieces(matrix.n_outputs, small_count_tile);
+  const CountProduct product = !has_tensor_cores(launcher.gpu())            ? CountProduct::sums
+                               : n_tiles < launcher.gpu().n_multiprocessors ? CountProduct::small
+                                                                            : CountProduct::tiles;
+  const Grid grid = product == CountProduct::sums
+                        ? one_each(pieces(rows.count() * matrix.n_outputs, count_threads), count_threads)
+                    : product == CountProduct::small ? one_each(n_small, small_count_threads)
+                                                     : one_each(n_tiles, count_threads);
+  launcher.launch(count_product_kernel(product, matrix.zero_planes()), grid,
+                  CountProductLaunch{rows, matrix.n_inputs, matrix.n_outputs, patches.patches, patches.n_words,
+                                     patches.row_groups, data_of<const uint8_t>(op.planes),
+                                     DenseSpec::even_words(matrix.n_inputs), data_of<const int32_t>(op.grid),
+                                     data_of<const int32_t>(op.bias_on_grid), output, matrix.zero_planes()});
 }
 
 void multiply_rows(const Conv2dProduct& op, Launcher& launcher) {
@@ -120,8 +185,10 @@ void multiply_rows(const Conv2dProduct& op, Launcher& launcher) {
   const auto output = rows_of<float>(op.output, map.n_outputs());
   count_places(op, launcher);
   for_each_steps(op, [&](const Steps& steps) {
-    const Conv2dPatchLaunch patches = patches_of(op, inputs, steps);
     const SequenceRows rows = places_of(op, steps);
+    const auto to = from_step(output, steps, map.output_channels);
+    if (inputs.counts.data) return multiply_counts(op, inputs, steps, rows, to, launcher);
+    const Conv2dPatchLaunch patches = patches_of(op, inputs, steps);
     launcher.launch(conv2d_patches_kernel(), launcher.over_elements(rows.count() * patches.row_words), patches);
     launch_spike_product({rows,
                           matrix.n_inputs,
@@ -133,10 +200,10 @@ void multiply_rows(const Conv2dProduct& op, Launcher& launcher) {
                           DenseSpec::even_words(matrix.n_inputs),
                           data_of<const int32_t>(op.grid),
                           data_of<const int32_t>(op.bias_on_grid),
-                          from_step(output, steps, map.output_channels),
+                          to,
                           {},
                           nullptr},
-                         launcher);
+                         matrix.zero_planes(), launcher);
   });
 }
 
@@ -194,8 +261,18 @@ void enqueue_sums(const Conv2dWeightGradient& op, const SumArrays& sums, Launche
   int64_t places_per_piece =
       std::max<int64_t>(256, pieces(all * tiles, int64_t{16} * launcher.gpu().n_multiprocessors));
   if (spec.has_values()) places_per_piece = std::min(places_per_piece, most_values);
-  launcher.launch(conv2d_weight_sums_kernel(kind_of(op)),
-                  launcher.over_pieces(tiles * pieces(all, places_per_piece), conv2d_threads),
+  const void* kernel = conv2d_weight_sums_kernel(kind_of(op));
+  Grid grid = launcher.over_pieces(tiles * pieces(all, places_per_piece), conv2d_threads);
+  if (takes_depthwise(op)) {
+    // Some warps for each multiprocessor, which have rows of places.
+    const int64_t n_rows = rows.count() * map.y.n_outputs,
+                  of_piece = pieces(map.channels, 32) * pieces(map.x.kernel, depthwise_taps) * map.y.kernel;
+    places_per_piece = std::max<int64_t>(1, pieces(n_rows * of_piece, int64_t{32} * launcher.gpu().n_multiprocessors));
+    kernel = depthwise_weight_sums_kernel(kind_of(op));
+    grid =
+        launcher.over_pieces(pieces(pieces(n_rows, places_per_piece) * of_piece, conv2d_threads / 32), conv2d_threads);
+  }
+  launcher.launch(kernel, grid,
                   Conv2dWeightSumsLaunch{map, rows, inputs, rows_of<const float>(op.grad_output, map.n_outputs()),
                                          sums.largest, sums.largest_inputs, spec.matrix.gradient_bits == 32,
                                          places_per_piece, sums.total, sums.low});
@@ -213,6 +290,26 @@ void sum_integers(const Conv2dWeightGradient& op, Launcher& launcher) {
                                        spec.matrix.gradient_bits == 32, op.synapse->weight_factor(),
                                        data_of<const float>(op.scale), data_of<const uint32_t>(op.mask),
                                        data_of<float>(op.weight_gradient), data_of<float>(op.bias_gradient), op.add});
+}
+
+void add_counts(const Conv2dWeightGradient& op, const Conv2dInputs& inputs, const Steps& steps,
+                WeightProductLaunch products, Launcher& launcher) {
+  const int n_planes = op.synapse->spec().gradient_bits / 8;
+  Conv2dCountPatchLaunch patches = count_patches_of(op, inputs, steps);
+  patches.n_words = products.n_words;
+  patches.row_groups = products.pitch / 16;
+  launch_count_patches(conv2d_packed_count_patches_kernel(), patches, patches.n_words, patches.row_groups, launcher);
+  const bool tensor_cores = has_tensor_cores(launcher.gpu());
+  // Pieces of this many places cannot overflow the 32 bits of a tensor core: counts and bytes are at most 255.
+  constexpr int64_t most_words = (int64_t{1} << 10);
+  const int64_t n_tiles =
+      tensor_cores ? pieces(products.n_outputs, weight_tile_outputs) * pieces(products.n_inputs, weight_tile_inputs)
+                   : pieces(products.n_outputs * products.n_inputs, weight_product_threads);
+  const int64_t n_splits = std::max<int64_t>(1, int64_t{2} * launcher.gpu().n_multiprocessors / n_tiles);
+  products.words_per_piece = std::clamp<int64_t>(pieces(products.n_words, n_splits), 8, most_words);
+  launcher.launch(count_weights_kernel(tensor_cores, n_planes),
+                  one_each(n_tiles * pieces(products.n_words, products.words_per_piece), weight_product_threads),
+                  products);
 }
 
 // As a dense synapse: its totals are [N, pitch], and [N] for the bias.
@@ -242,6 +339,10 @@ void sum_rows(const Conv2dWeightGradient& op, Launcher& launcher) {
       launch_gradient_planes({rows, from_step(gradients, steps, map.output_channels), largest, planes, patches.n_words,
                               DenseSpec::padded_columns(matrix.n_outputs) / 8, bias_total},
                              matrix.gradient_bits / 8, launcher);
+      if (inputs.counts.data)
+        return add_counts(
+            op, inputs, steps,
+            {matrix.n_outputs, matrix.n_inputs, planes, patches.n_words, patches.patches, pitch, 0, total}, launcher);
       launcher.launch(conv2d_packed_patches_kernel(),
                       one_each(pieces(patches.n_words * patches.row_words, patch_threads / 32), patch_threads),
                       patches);
@@ -254,7 +355,7 @@ void sum_rows(const Conv2dWeightGradient& op, Launcher& launcher) {
     launch_finish(
         {matrix.n_outputs, matrix.n_inputs, total, bias_total, pitch, largest, data_of<const uint32_t>(op.mask),
          data_of<float>(op.weight_gradient), data_of<float>(op.bias_gradient), matrix.gradient_bits == 32, op.add,
-         data_of<const float>(op.scale)},
+         data_of<const float>(op.scale), op.synapse->weight_factor()},
         launcher);
 }
 
@@ -297,7 +398,8 @@ void multiply_patches(const Conv2dInputGradient& op, const Conv2dGradientPatchLa
                         patches.patch_grid,
                         {images.row({patches.first_step, patches.first_image}), images.pitch, map.channels},
                         op.add,
-                        kept},
+                        kept,
+                        matrix.zero_planes()},
                        launcher);
 }
 
@@ -323,12 +425,18 @@ void multiply_gradients(const Conv2dInputGradient& op, Launcher& launcher) {
                                            data_of<uint8_t>(op.patches),
                                            op.synapse->spec().rows_planes_length() / 32,
                                            0,
-                                           data_of<int32_t>(op.patch_grid)};
+                                           data_of<int32_t>(op.patch_grid),
+                                           1};
       patches.row_groups = DenseSpec::padded_columns(patches.n_places()) / 16;
-      launcher.launch(
-          conv2d_gradient_patches_kernel(),
-          one_each(pieces(patches.n_words * pieces(patches.n_places(), 16), patch_threads / 32), patch_threads),
-          patches);
+      // A warp that has several words finds its places once; there are more warps than a GPU holds at once.
+      const int64_t n_groups = pieces(patches.n_places(), 16),
+                    most_warps = int64_t{128} * launcher.gpu().n_multiprocessors;
+      patches.words_together =
+          static_cast<int32_t>(std::clamp<int64_t>(patches.n_words * n_groups / most_warps, 1, patches.n_words));
+      launcher.launch(conv2d_gradient_patches_kernel(),
+                      one_each(pieces(pieces(patches.n_words, patches.words_together) * n_groups, patch_threads / 32),
+                               patch_threads),
+                      patches);
       multiply_patches(op, patches, launcher);
     }
   });
@@ -373,13 +481,25 @@ void enqueue(const Conv2dInputGradient& op, Launcher& launcher) {
   }
   auto* const on_grid = data_of<int32_t>(op.grad_on_grid);
   auto* const row_grid = data_of<int32_t>(op.row_grid);
-  launcher.launch(
-      conv2d_image_grid_kernel(), launcher.over_pieces(rows.count(), conv2d_threads),
-      Conv2dImageGridLaunch{rows, rows_of<const float>(op.grad_output, map.n_outputs()), map.output_channels,
-                            data_of<const int32_t>(op.grid), spec.input_gradient_bits, row_grid, on_grid});
+  const auto gradients = rows_of<const float>(op.grad_output, map.n_outputs());
+  enqueue(Fill{op.row_largest, 0}, launcher);
+  const Conv2dImageGridLaunch image_grid = {rows,
+                                            gradients,
+                                            map.output_channels,
+                                            data_of<const int32_t>(op.grid),
+                                            spec.input_gradient_bits,
+                                            data_of<uint64_t>(op.row_largest),
+                                            row_grid,
+                                            on_grid};
+  const int width = map.output_channels % 4 == 0 ? largest_width(gradients) : 1;
+  const Grid of_pieces = launcher.over_pieces(rows.count() * image_grid.pieces_of_image(), conv2d_threads);
+  launcher.launch(conv2d_image_maxima_kernel(width), of_pieces, image_grid);
+  launcher.launch(conv2d_image_integers_kernel(width), of_pieces, image_grid);
   if (has_rows(op)) return multiply_gradients(op, launcher);
+  const bool wide = spec.input_gradient_bits == 32, depthwise = takes_depthwise(map) && !wide;
   launcher.launch(
-      conv2d_input_gradient_kernel(spec.input_gradient_bits == 32), grid,
+      depthwise ? depthwise_input_gradient_kernel() : conv2d_input_gradient_kernel(wide),
+      depthwise ? over_runs(rows, map.y.n_inputs, map.x.n_inputs, map.channels, launcher) : grid,
       Conv2dInputGradientLaunch{map, rows, on_grid, row_grid, data_of<const int32_t>(op.rows), spec.matrix.rows_pitch(),
                                 rows_of<float>(op.grad_input, map.n_inputs()), op.add, kept_of<float>(op)});
 }

@@ -5,6 +5,7 @@
 
 #include "conv2d_shape.hpp"
 
+#include <base/row_index.hpp>
 #include <operations/spikes/bits_of_row.hpp>
 
 #include <synfire/model/grid.hpp>
@@ -14,12 +15,25 @@ namespace synfire::operations {
 // The grid of an image with a dL/dy that is not finite.
 inline constexpr int32_t conv2d_not_finite = INT32_MAX;
 
+// The magnitude of x * 2^grid in the order of magnitudes; 0 for 0, and above all others where x is not finite.
+inline constexpr uint64_t conv2d_key_not_finite = uint64_t{1} << 62;
+SYNFIRE_MODEL_FN uint64_t largest_key(float x, int32_t grid) {
+  if (!model::is_finite_magnitude(model::magnitude_bits(x))) return conv2d_key_not_finite;
+  return static_cast<uint64_t>(model::magnitude_of(x, grid) - model::magnitude_of(0.0f, 0));
+}
+// The grid of an image with this largest key.
+SYNFIRE_MODEL_FN int32_t grid_of_key(uint64_t key, int32_t bits) {
+  if (key == conv2d_key_not_finite) return conv2d_not_finite;
+  return model::grid_of_magnitude(static_cast<int64_t>(key) + model::magnitude_of(0.0f, 0), bits);
+}
+
 // ---- taps -----------------------------------------------------------------------------------------------------------
 
 // Calls f(tap, input place) for the taps of an output place that meet an input, in order.
 template <class F>
 SYNFIRE_MODEL_FN void for_each_input_place(const Conv2dShape& shape, int64_t place, F f) {
-  const auto oy = static_cast<int32_t>(place / shape.x.n_outputs), ox = static_cast<int32_t>(place % shape.x.n_outputs);
+  const core::RowIndex at = core::row_index(place, shape.x.n_outputs);
+  const auto oy = static_cast<int32_t>(at.t), ox = static_cast<int32_t>(at.b);
   for (int32_t ky = 0; ky < shape.y.kernel; ++ky) {
     const int32_t iy = shape.y.input_of(oy, ky);
     if (iy < 0) continue;
@@ -32,7 +46,8 @@ SYNFIRE_MODEL_FN void for_each_input_place(const Conv2dShape& shape, int64_t pla
 // Calls f(tap, output place) for the taps that meet an input place, in order.
 template <class F>
 SYNFIRE_MODEL_FN void for_each_output_place(const Conv2dShape& shape, int64_t place, F f) {
-  const auto iy = static_cast<int32_t>(place / shape.x.n_inputs), ix = static_cast<int32_t>(place % shape.x.n_inputs);
+  const core::RowIndex at = core::row_index(place, shape.x.n_inputs);
+  const auto iy = static_cast<int32_t>(at.t), ix = static_cast<int32_t>(at.b);
   for (int32_t ky = 0; ky < shape.y.kernel; ++ky) {
     const int32_t oy = shape.y.output_of(iy, ky);
     if (oy < 0) continue;

@@ -102,7 +102,7 @@ void add_depthwise(const Conv2dProduct& op, const uint32_t* words, const uint8_t
 }
 
 uint64_t bytes_of_lists(const Conv2dSpec& spec) {
-  if (is_depthwise(spec.shape)) return 0;
+  if (spec.shape.is_depthwise()) return 0;
   return static_cast<uint64_t>(spec.shape.n_terms()) * (spec.elements == Elements::counts ? 2 : 1) * sizeof(int32_t);
 }
 
@@ -115,7 +115,7 @@ void run_exact(const Conv2dProduct& op, host::Launcher& launcher) {
   const Conv2dSpec& spec = op.synapse->conv();
   const Conv2dShape& shape = spec.shape;
   const Extents& e = op.extents;
-  const bool counts = spec.elements == Elements::counts, depthwise = is_depthwise(shape);
+  const bool counts = spec.elements == Elements::counts, depthwise = shape.is_depthwise();
   const int64_t active = active_rows(op), across = shape.x.n_outputs;
   const SpikeRows<Conv2dProduct> spikes(op, launcher);
   const uint64_t bytes = bytes_of_lists(spec);
@@ -416,7 +416,7 @@ void add_row_of_inputs(const Conv2dInputGradient& op, const KeptInputs<float>& k
 // Sums of 64 bits are enough: of numbers on 24 bits for every kernel that is allowed, of 32 bits for these.
 constexpr int32_t most_wide_taps = 512;
 bool adds_channels(const Conv2dSpec& spec) {
-  return is_depthwise(spec.shape) && (spec.input_gradient_bits != 32 || spec.shape.n_taps() <= most_wide_taps);
+  return spec.shape.is_depthwise() && (spec.input_gradient_bits != 32 || spec.shape.n_taps() <= most_wide_taps);
 }
 
 static_assert(std::is_trivially_destructible_v<PlaceSums>);

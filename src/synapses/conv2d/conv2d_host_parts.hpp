@@ -104,10 +104,6 @@ void ImageNumbers<R>::read_terms(int64_t t, int64_t b, int64_t place, int64_t gr
 // ---- shapes with loops of their own ---------------------------------------------------------------------------------
 
 // Each channel has a kernel of its own: all channels of a tap are neighbours.
-inline bool is_depthwise(const Conv2dShape& shape) {
-  return shape.group_inputs() == 1 && shape.group_outputs() == 1;
-}
-
 // The spikes of a place as bytes.
 inline void unpack(const uint32_t* words, int64_t first, int count, uint8_t* to) {
   for (int i = 0; i < count; i += 32) {

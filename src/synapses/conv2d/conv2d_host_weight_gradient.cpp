@@ -202,7 +202,7 @@ class CountGradient : IntegerGradient {
       put_on_grid();
       clear((shape_.n_terms() + 1) * pitch_);
       const SpikeRows<Conv2dWeightGradient> spikes(op_, launcher_);
-      if (is_depthwise(shape_))
+      if (shape_.is_depthwise())
         add_channels(spikes);
       else
         add_terms(spikes);

@@ -1,6 +1,7 @@
 #include "conv2d_kernels.hpp"
 #include "conv2d_results.hpp"
 
+#include <backends/cuda/grid_scale.cuh>
 #include <operations/spikes/blocks.cuh>
 #include <synapses/passes/input_numbers.cuh>
 
@@ -265,38 +266,83 @@ __global__ void __launch_bounds__(threads_per_block)
 
 // ---- gradients of inputs --------------------------------------------------------------------------------------------
 
+// The elements of a block's piece of an image, W neighbouring ones of a thread at once: calls f(element, channel).
+template <int W, class F>
+__device__ __forceinline__ void for_each_of_piece(const Conv2dImageGridLaunch& launch, int64_t piece, F f) {
+  const auto n_channels = static_cast<int32_t>(launch.n_channels);
+  constexpr int step = conv2d_threads * W;
+  const int32_t channel_step = step % n_channels;
+  const int64_t first = piece * image_piece + static_cast<int64_t>(threadIdx.x) * W,
+                end = (piece + 1) * image_piece < launch.gradients.length ? (piece + 1) * image_piece
+                                                                          : launch.gradients.length;
+  auto channel = static_cast<int32_t>(core::row_index(first, n_channels).b);
+#pragma unroll 4
+  for (int64_t i = first; i < end; i += step) {
+    f(i, channel);
+    channel += channel_step;
+    if (channel >= n_channels) channel -= n_channels;
+  }
+}
+template <class E, int W>
+struct alignas(sizeof(E) * W) Neighbours {
+  E e[W];
+};
+
+template <int W>
 __global__ void __launch_bounds__(conv2d_threads)
-    conv2d_image_grid(const __grid_constant__ Conv2dImageGridLaunch launch) {
+    conv2d_image_maxima(const __grid_constant__ Conv2dImageGridLaunch launch) {
   wait_for_previous();
-  __shared__ s64 found[conv2d_threads];
-  const int thread = static_cast<int>(threadIdx.x);
+  __shared__ unsigned long long found[conv2d_threads / 32];
   const Images images(launch.rows);
-  const int64_t n = launch.gradients.length;
-  constexpr s64 not_finite = static_cast<s64>(1) << 62;  // above all magnitudes
-  for (int64_t m = blockIdx.x; m < images.count; m += gridDim.x) {
-    const RowIndex image = images.at(m);
+  const int64_t n_pieces = launch.pieces_of_image();
+  for (int64_t k = blockIdx.x; k < images.count * n_pieces; k += gridDim.x) {
+    const RowIndex piece = row_index(k, n_pieces), image = images.at(piece.t);
     const float* const gradients = launch.gradients.row(image);
-    const int64_t at = image.t * launch.rows.batch + image.b;
-    s64 largest = magnitude_of(0.0f, 0);
-    for (int64_t i = thread; i < n; i += conv2d_threads) {
-      const s64 magnitude = is_finite_magnitude(magnitude_bits(gradients[i]))
-                                ? magnitude_of(gradients[i], launch.grid[i % launch.n_channels])
-                                : not_finite;
-      largest = magnitude > largest ? magnitude : largest;
+    unsigned long long largest = 0;
+    for_each_of_piece<W>(launch, piece.b, [&](int64_t i, int32_t channel) {
+      const auto x = *reinterpret_cast<const Neighbours<float, W>*>(gradients + i);
+#pragma unroll
+      for (int w = 0; w < W; ++w) {
+        const unsigned long long key = operations::largest_key(x.e[w], launch.grid[channel + w]);
+        largest = key > largest ? key : largest;
+      }
+    });
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) {
+      const unsigned long long other = __shfl_xor_sync(0xFFFFFFFFu, largest, apart);
+      largest = other > largest ? other : largest;
     }
     __syncthreads();  // wait until the previous ones have been read
-    found[thread] = largest;
+    if (threadIdx.x % 32 == 0) found[threadIdx.x / 32] = largest;
     __syncthreads();
-    for (int half = conv2d_threads / 2; half > 0; half /= 2) {
-      if (thread < half) found[thread] = found[thread + half] > found[thread] ? found[thread + half] : found[thread];
-      __syncthreads();
-    }
-    largest = found[0];
-    const s32 grid = largest == not_finite ? operations::conv2d_not_finite : grid_of_magnitude(largest, launch.bits);
-    if (thread == 0) launch.row_grid[at] = grid;
-    if (largest == not_finite) continue;
-    for (int64_t i = thread; i < n; i += conv2d_threads)
-      launch.on_grid[at * n + i] = on_grid(gradients[i], grid - launch.grid[i % launch.n_channels]);
+    if (threadIdx.x != 0) continue;
+    for (int warp = 1; warp < conv2d_threads / 32; ++warp) largest = found[warp] > largest ? found[warp] : largest;
+    if (largest != 0)
+      atomicMax(reinterpret_cast<unsigned long long*>(launch.largest + image.t * launch.rows.batch + image.b), largest);
+  }
+}
+
+template <int W>
+__global__ void __launch_bounds__(conv2d_threads)
+    conv2d_image_integers(const __grid_constant__ Conv2dImageGridLaunch launch) {
+  wait_for_previous();
+  const Images images(launch.rows);
+  const int64_t n_pieces = launch.pieces_of_image();
+  for (int64_t k = blockIdx.x; k < images.count * n_pieces; k += gridDim.x) {
+    const RowIndex piece = row_index(k, n_pieces), image = images.at(piece.t);
+    const int64_t m = image.t * launch.rows.batch + image.b;
+    const float* const gradients = launch.gradients.row(image);
+    int32_t* const on_grid = launch.on_grid + m * launch.gradients.length;
+    const s32 of_image = operations::grid_of_key(launch.largest[m], launch.bits);
+    if (piece.b == 0 && threadIdx.x == 0) launch.row_grid[m] = of_image;
+    if (of_image == operations::conv2d_not_finite) continue;
+    for_each_of_piece<W>(launch, piece.b, [&](int64_t i, int32_t channel) {
+      const auto x = *reinterpret_cast<const Neighbours<float, W>*>(gradients + i);
+      Neighbours<int32_t, W> integers;
+#pragma unroll
+      for (int w = 0; w < W; ++w) integers.e[w] = GridScale(of_image - launch.grid[channel + w])(x.e[w]);
+      *reinterpret_cast<Neighbours<int32_t, W>*>(on_grid + i) = integers;
+    });
   }
 }
 
@@ -385,8 +431,11 @@ const void* conv2d_finish_kernel() {
 const void* conv2d_ordered_gradient_kernel() {
   return address(conv2d_ordered_gradient);
 }
-const void* conv2d_image_grid_kernel() {
-  return address(conv2d_image_grid);
+const void* conv2d_image_maxima_kernel(int width) {
+  return width == 1 ? address(conv2d_image_maxima<1>) : address(conv2d_image_maxima<4>);
+}
+const void* conv2d_image_integers_kernel(int width) {
+  return width == 1 ? address(conv2d_image_integers<1>) : address(conv2d_image_integers<4>);
 }
 const void* conv2d_input_gradient_kernel(bool wide) {
   return wide ? address(conv2d_input_gradient<true>) : address(conv2d_input_gradient<false>);

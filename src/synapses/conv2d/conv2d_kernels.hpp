@@ -67,6 +67,42 @@ struct Conv2dPatchLaunch {
 const void* conv2d_patches_kernel();
 const void* conv2d_packed_patches_kernel();
 
+// The counts that each place meets, as one plane of bytes: left operands (dense/fragments.hpp) of sums over terms,
+// [T * B * places, K], of which a warp has 16 places and some words; or packed, of sums over places in words of 32, of
+// which a warp has a word and some groups of 16 terms. Blocks of patch_threads.
+struct Conv2dCountPatchLaunch {
+  Conv2dShape shape;
+  SequenceRows rows;  // images
+  RowArray<const uint8_t> counts;
+  int32_t bound;
+  uint8_t* patches;
+  int64_t n_words, row_groups;
+  int32_t together;  // words or groups that a warp has, one after the other
+};
+const void* conv2d_count_patches_kernel();
+const void* conv2d_packed_count_patches_kernel();
+
+// The products of those with the byte planes of the weights: without tensor cores, a thread for each result; with them
+// tiles of small_count_tile, for few results, or of count_tile. Sums of 255 * n_inputs stay below 2^23, so that 32 bits
+// hold them.
+enum class CountProduct : int32_t { sums, small, tiles };
+inline constexpr int count_threads = 128, count_tile = 64;
+inline constexpr int small_count_threads = 256, small_count_tile = 16;
+struct CountProductLaunch {
+  SequenceRows rows;  // places
+  int64_t n_inputs, n_outputs;
+  const uint8_t* left;
+  int64_t n_words, row_groups;
+  const uint8_t* planes;
+  int64_t plane_words;
+  const int32_t *grid, *bias;
+  RowArray<float> output;
+  int zero_planes;
+};
+const void* count_product_kernel(CountProduct product, int zero_planes);
+// The gradients of weights, as WeightProductLaunch says (dense/dense_kernels.hpp), with packed counts in bytes.
+const void* count_weights_kernel(bool tensor_cores, int n_planes);
+
 // ---- gradients of weights -------------------------------------------------------------------------------------------
 
 inline constexpr int conv2d_threads = 256;
@@ -135,20 +171,27 @@ struct Conv2dKept {
   const R* scale;
 };
 
-// The grid of each active image, and dL/dy times the outputs' grids on it. A block has an image.
+// The largest magnitude of dL/dy times the outputs' grids in each active image, as an integer in the order of
+// magnitudes that is 0 for zeros (largest_key); it is 0 before. Then the grid of each image, and its numbers on that. A
+// block has a piece of an image; `width` numbers for each thread at once, 1 or 4, of neighbouring channels.
+inline constexpr int64_t image_piece = int64_t{1} << 14;
 struct Conv2dImageGridLaunch {
   SequenceRows rows;
   RowArray<const float> gradients;
   int64_t n_channels;
   const int32_t* grid;
-  int bits;  // 16, 24 or 32
+  int bits;           // 16, 24 or 32
+  uint64_t* largest;  // [T * B]
   int32_t* row_grid;
   int32_t* on_grid;  // [T * B, n_outputs]
+
+  SYNFIRE_MODEL_FN int64_t pieces_of_image() const { return (gradients.length + image_piece - 1) / image_piece; }
 };
-const void* conv2d_image_grid_kernel();
+const void* conv2d_image_maxima_kernel(int width);
+const void* conv2d_image_integers_kernel(int width);
 
 // The gradients on their grid that each input place meets, as byte planes: left operands of sums over the taps and the
-// outputs of each (dense/fragments.hpp), and the grid of each place. A warp has 16 places and a word, in blocks of
+// outputs of each (dense/fragments.hpp), and the grid of each place. A warp has 16 places and some words, in blocks of
 // patch_threads.
 struct Conv2dGradientPatchLaunch {
   Conv2dShape shape;
@@ -159,6 +202,7 @@ struct Conv2dGradientPatchLaunch {
   uint8_t* planes;
   int64_t n_words, row_groups;
   int32_t* patch_grid;
+  int32_t words_together;  // that a warp has, one after the other
 
   SYNFIRE_MODEL_FN int64_t n_places() const { return n_steps * n_images * shape.input_places(); }
 };
@@ -189,6 +233,16 @@ struct Conv2dOrderedInputGradientLaunch {
   Conv2dKept<double> kept;
 };
 const void* conv2d_ordered_input_gradient_kernel();
+
+// ---- a kernel for each channel --------------------------------------------------------------------------------------
+
+// The same results as the kernels above, of exact products: of bits where 32 divides the number of channels, and in the
+// gradient of the input with numbers of at most 24 bits. A warp of a block of conv2d_threads has 32 channels and some
+// places of a row, depthwise_places for each thread, or a row of taps and places_per_piece rows of places.
+inline constexpr int depthwise_places = 8, depthwise_taps = 8;
+const void* depthwise_product_kernel(Conv2dInput input);      // Conv2dProductLaunch<float>
+const void* depthwise_weight_sums_kernel(Conv2dInput input);  // Conv2dWeightSumsLaunch
+const void* depthwise_input_gradient_kernel();                // Conv2dInputGradientLaunch
 
 }  // namespace synfire::cuda
 

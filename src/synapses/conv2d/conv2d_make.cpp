@@ -227,10 +227,15 @@ OperationList product(const SynapsePass& pass, const View& output) {
   const Conv2dSpec& spec = synapse.conv();
   op.scale = pass.kept.scale;
   if (plan_rows(op)) {
-    const int64_t words = e.batch * spec.shape.places() * ((spec.matrix.n_inputs + 31) / 32);
+    const int64_t places = e.batch * spec.shape.places(), of_place = (spec.matrix.n_inputs + 31) / 32;
     op.planes = kernel.table_planes();
-    op.steps_at_once = steps_for(e.n_steps, words * 4);
-    op.patches = scratch(SYNFIRE_DTYPE_U32, op.steps_at_once, words);
+    if (spec.elements == Elements::counts) {
+      op.steps_at_once = steps_for(e.n_steps, places * of_place * 32);
+      op.patches = scratch(SYNFIRE_DTYPE_U8, DenseSpec::padded_columns(op.steps_at_once * places), of_place * 32);
+    } else {
+      op.steps_at_once = steps_for(e.n_steps, places * of_place * 4);
+      op.patches = scratch(SYNFIRE_DTYPE_U32, op.steps_at_once, places * of_place);
+    }
   }
   op.host_places = host_places_of(synapse.context()->device(), op);
   operations.push_back(op);
@@ -267,10 +272,11 @@ OperationList gradients(const SynapsePass& pass, const View& grad_output, bool a
     if (plan_rows(op)) {
       const int64_t places = e.batch * spec.shape.places(), pitch = spec.matrix.packed_pitch(),
                     of_place = DenseSpec::padded_columns(spec.matrix.n_outputs) * (spec.matrix.gradient_bits / 8);
-      op.steps_at_once = steps_for(e.n_steps, places * (of_place + pitch / 8));
+      const bool counts = spec.elements == Elements::counts;
+      op.steps_at_once = steps_for(e.n_steps, places * (of_place + (counts ? pitch : pitch / 8)));
       const int64_t n_words = DenseSpec::even_words(op.steps_at_once * places);
       op.grad_on_grid = scratch(SYNFIRE_DTYPE_U8, n_words * 32, of_place);
-      op.patches = scratch(SYNFIRE_DTYPE_U32, n_words, pitch);
+      op.patches = counts ? scratch(SYNFIRE_DTYPE_U8, n_words * 32, pitch) : scratch(SYNFIRE_DTYPE_U32, n_words, pitch);
     }
     if (spec.has_values() && (synapse.on_host() || pass.input.dtype != SYNFIRE_DTYPE_F32))
       op.input_on_grid = scratch(SYNFIRE_DTYPE_U32, n_rows, e.n_neurons);
@@ -295,10 +301,12 @@ OperationList input_gradient(const SynapsePass& pass, const View& grad_output, c
                             {},
                             {},
                             {},
+                            {},
                             pass.kept};
   if (synapse.spec().has_grid()) {
     op.grad_on_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch, synapse.n_outputs());
     op.row_grid = scratch(SYNFIRE_DTYPE_U32, e.n_steps * e.batch);
+    if (!synapse.on_host()) op.row_largest = scratch(SYNFIRE_DTYPE_U64, e.n_steps * e.batch);
     plan_rows(op);
   }
   op.host_places = host_places_of(synapse.context()->device(), op);

@@ -54,14 +54,15 @@ SYNFIRE_MODEL_FN double sum_of_numbers(const Conv2dShape& shape, Read read, cons
 
 // Word `word` of the spikes that an output place meets, by terms, of one group. Bits after the last term are 0.
 SYNFIRE_MODEL_FN uint32_t word_of_patch(const Conv2dShape& shape, const uint32_t* words, int64_t place, int64_t word) {
-  const auto oy = static_cast<int32_t>(place / shape.x.n_outputs), ox = static_cast<int32_t>(place % shape.x.n_outputs);
+  const core::RowIndex at = core::row_index(place, shape.x.n_outputs);
+  const auto oy = static_cast<int32_t>(at.t), ox = static_cast<int32_t>(at.b);
   const int64_t n_terms = shape.n_terms(), first = word * 32, end = first + 32 < n_terms ? first + 32 : n_terms;
   uint32_t found = 0;
   for (int64_t k = first; k < end;) {
-    const int64_t tap = k / shape.channels, c = k % shape.channels;
+    const auto [tap, c] = core::row_index(k, shape.channels);
     const int count = static_cast<int>(shape.channels - c < end - k ? shape.channels - c : end - k);
-    const int64_t from = shape.input_place(oy, ox, static_cast<int32_t>(tap / shape.x.kernel),
-                                           static_cast<int32_t>(tap % shape.x.kernel));
+    const auto of_kernel = static_cast<int32_t>(tap);
+    const int64_t from = shape.input_place(oy, ox, of_kernel / shape.x.kernel, of_kernel % shape.x.kernel);
     if (from >= 0) found |= bits_at(words, from * shape.channels + c, count) << (k - first);
     k += count;
   }
@@ -86,11 +87,12 @@ SYNFIRE_MODEL_FN bool is_connected(const Conv2dShape& shape, const uint32_t* mas
 
 // The input that term k of output o meets at an output place, or -1.
 SYNFIRE_MODEL_FN int64_t input_of_term(const Conv2dShape& shape, int64_t place, int64_t o, int64_t k) {
-  const int64_t channels = shape.group_inputs(), tap = k / channels;
-  const int64_t from = shape.input_place(
-      static_cast<int32_t>(place / shape.x.n_outputs), static_cast<int32_t>(place % shape.x.n_outputs),
-      static_cast<int32_t>(tap / shape.x.kernel), static_cast<int32_t>(tap % shape.x.kernel));
-  return from < 0 ? -1 : from * shape.channels + o / shape.group_outputs() * channels + k % channels;
+  const core::RowIndex term = core::row_index(k, shape.group_inputs()), at = core::row_index(place, shape.x.n_outputs);
+  const auto tap = static_cast<int32_t>(term.t);
+  const int64_t from = shape.input_place(static_cast<int32_t>(at.t), static_cast<int32_t>(at.b), tap / shape.x.kernel,
+                                         tap % shape.x.kernel);
+  if (from < 0) return -1;
+  return from * shape.channels + core::row_index(o, shape.group_outputs()).t * shape.group_inputs() + term.b;
 }
 
 // Calls f(output, weight) for the outputs of an image that read channel c of an input place, in order: the index of the

@@ -14,6 +14,7 @@ struct Conv2dShape {
 
   SYNFIRE_MODEL_FN int64_t group_inputs() const { return channels / groups; }
   SYNFIRE_MODEL_FN int64_t group_outputs() const { return output_channels / groups; }
+  SYNFIRE_MODEL_FN bool is_depthwise() const { return group_inputs() == 1 && group_outputs() == 1; }
   SYNFIRE_MODEL_FN int32_t n_taps() const { return y.kernel * x.kernel; }
   SYNFIRE_MODEL_FN int64_t n_terms() const { return n_taps() * group_inputs(); }  // K
   SYNFIRE_MODEL_FN int64_t input_places() const { return int64_t{y.n_inputs} * x.n_inputs; }

@@ -25,8 +25,13 @@ struct Conv2dSpec {
 
   bool is_exact() const { return elements != core::Elements::values && matrix.has_grid(); }
   bool has_values() const { return elements == core::Elements::values && matrix.has_grid(); }
-  // On a GPU, the places of spikes that all outputs read are rows of a dense synapse.
-  bool has_rows() const { return is_exact() && elements == core::Elements::spikes && shape.groups == 1; }
+  // On a GPU, the places of inputs that all outputs read are rows of a matrix. Its sums of counts fit 32 bits for each
+  // byte of the weights, whatever the bound is.
+  bool has_rows() const {
+    return is_exact() && shape.groups == 1 &&
+           (elements == core::Elements::spikes || matrix.n_inputs <= most_row_counts);
+  }
+  static constexpr int64_t most_row_counts = (int64_t{1} << 23) / 255;
   // On a GPU, in the gradient of the input, places of the input are rows of the product of a dense synapse, whose
   // outputs are those of all taps.
   bool has_input_rows() const;

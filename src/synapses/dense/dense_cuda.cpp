@@ -145,7 +145,8 @@ void enqueue_chains(const DenseInputGradient& op, Launcher& launcher) {
 // ---- exact products -------------------------------------------------------------------------------------------------
 
 void enqueue_exact(const DenseProduct& op, Launcher& launcher) {
-  launch_spike_product(spike_product_of(op, as_bits(op.input, op.converted, op.extents, launcher)), launcher);
+  launch_spike_product(spike_product_of(op, as_bits(op.input, op.converted, op.extents, launcher)),
+                       op.synapse->spec().zero_planes(), launcher);
 }
 
 // Without tensor cores, up to this many rows one launch takes less time than the eight that many rows need.
@@ -325,7 +326,7 @@ void enqueue_exact(const DenseInputGradient& op, Launcher& launcher) {
                                     data_of<const int32_t>(op.grid), row_grid, planes, n_words, row_groups});
   launch_input_product(
       {rows, spec.n_inputs, spec.n_outputs, planes, data_of<const uint8_t>(op.planes), n_words, row_groups, row_grid,
-       rows_of<float>(op.grad_input, spec.n_inputs), op.add, kept_of<float>(op.kept, op.extents)},
+       rows_of<float>(op.grad_input, spec.n_inputs), op.add, kept_of<float>(op.kept, op.extents), spec.zero_planes()},
       launcher);
 }
 

@@ -123,7 +123,7 @@ __global__ void __launch_bounds__(small_threads) small_tiles(const __grid_consta
 
 // Four warps have 32 x 16 results each. The planes of 64 inputs at a time pass through shared memory, three ahead;
 // words of spikes are read one step ahead.
-template <bool kept>
+template <bool kept, int zero_planes>
 __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__ SpikeProductLaunch launch) {
   wait_for_previous();
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
 #pragma unroll
           for (int q = 0; q < 4; ++q) spikes[i][q] = spread(now[i][q % 2][w], c, q / 2);
 #pragma unroll
-        for (int plane = 0; plane < 3; ++plane)
+        for (int plane = zero_planes; plane < 3; ++plane)
 #pragma unroll
           for (int j = 0; j < column_parts; ++j) {
             const uint2 weights = right_part(planes[w * 3 + plane][warp_column * column_parts + j]);
@@ -247,18 +247,25 @@ __global__ void __launch_bounds__(tile_threads, 4) tiles(const __grid_constant__
 #endif
 }
 
+template <bool kept>
+const void* tiles_kernel(int zero_planes) {
+  return zero_planes == 0   ? address(tiles<kept, 0>)
+         : zero_planes == 1 ? address(tiles<kept, 1>)
+                            : address(tiles<kept, 2>);
+}
+
 }  // namespace
 
-const void* spike_product_kernel(SpikeProduct product, bool kept) {
+const void* spike_product_kernel(SpikeProduct product, bool kept, int zero_planes) {
   switch (product) {
     case SpikeProduct::gather:
       return kept ? address(gather<true>) : address(gather<false>);
     case SpikeProduct::small:
       return kept ? address(small_tiles<true>) : address(small_tiles<false>);
     case SpikeProduct::tiles:
-      return kept ? address(tiles<true>) : address(tiles<false>);
+      return kept ? tiles_kernel<true>(zero_planes) : tiles_kernel<false>(zero_planes);
     default:
-      return spike_group_kernel(kept);
+      return spike_group_kernel(kept, zero_planes);
   }
 }
 

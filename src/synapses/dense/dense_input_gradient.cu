@@ -102,6 +102,7 @@ __global__ void __launch_bounds__(planes_threads) input_planes(const __grid_cons
 // ---- products -------------------------------------------------------------------------------------------------------
 
 // Four warps have 32 x 32 results each. Planes of 32 outputs at a time pass through shared memory, two ahead.
+template <int zero_planes>
 __global__ void __launch_bounds__(input_product_threads, 2)
     input_product(const __grid_constant__ InputProductLaunch launch) {
   wait_for_previous();
@@ -152,7 +153,7 @@ __global__ void __launch_bounds__(input_product_threads, 2)
           const uint4 loaded = now.left[p][warp_row * row_parts + i][lane];
           const uint32_t left[4] = {loaded.x, loaded.y, loaded.z, loaded.w};
 #pragma unroll
-          for (int q = 0; q < 3; ++q)
+          for (int q = zero_planes; q < 3; ++q)
 #pragma unroll
             for (int j = 0; j < column_parts; ++j) {
               const uint2 right = right_part(now.right[q][warp_column * column_parts + j]);
@@ -231,9 +232,13 @@ __global__ void __launch_bounds__(wide_product_threads)
 const void* input_planes_kernel() {
   return address(input_planes);
 }
-const void* input_product_kernel(BytesProduct product) {
-  if (product == BytesProduct::groups) return input_group_kernel();
-  return product == BytesProduct::warps ? address(input_product) : address(wide_input_product);
+const void* input_product_kernel(BytesProduct product, int zero_planes) {
+  if (product == BytesProduct::groups || product == BytesProduct::streams)
+    return input_group_kernel(product == BytesProduct::streams, zero_planes);
+  if (product != BytesProduct::warps) return address(wide_input_product);
+  return zero_planes == 0   ? address(input_product<0>)
+         : zero_planes == 1 ? address(input_product<1>)
+                            : address(input_product<2>);
 }
 
 }  // namespace synfire::cuda

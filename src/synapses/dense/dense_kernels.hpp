@@ -105,7 +105,9 @@ struct SpikeProductLaunch {
   KeptArray<float> kept;
   const float* own_bias;  // as it is stored, for dropout; null: 0
 };
-const void* spike_product_kernel(SpikeProduct product, bool kept);
+// Kernels for many rows leave out products with the lowest planes of the weights where these are 0: of weights of 16
+// bits one, of 8 bits two.
+const void* spike_product_kernel(SpikeProduct product, bool kept, int zero_planes);
 
 // ---- exact gradients of weights -------------------------------------------------------------------------------------
 
@@ -147,8 +149,9 @@ const void* pack_kept_kernel();
 
 // How byte planes are multiplied: as integers, by a warp's tensor cores, or by warpgroups. Adds to total[n * pitch + k]
 // the gradients of the rows in which input k spikes, by tensor cores (tiles of 64 outputs and 128 inputs) or by
-// selecting (32 and 64). Warpgroups take three planes. Rows are divided into pieces of words_per_piece words (even).
-enum class BytesProduct : int32_t { integers, warps, groups };
+// selecting (32 and 64). Rows are divided into pieces of words_per_piece words (even). Streams, of gradients of inputs
+// alone: by warpgroups too, where the right operand is too large to stay in shared memory.
+enum class BytesProduct : int32_t { integers, warps, groups, streams };
 inline constexpr int weight_product_threads = 256, weight_group_threads = 288;
 inline constexpr int weight_tile_outputs = 64, weight_tile_inputs = 128;
 inline constexpr int select_tile_outputs = 32, select_tile_inputs = 64;
@@ -162,7 +165,9 @@ struct WeightProductLaunch {
   int64_t* total;
 };
 // The warpgroups' dynamic shared memory has a ring of planes and spikes of 2 words each.
-inline constexpr int weight_group_stages = 8, weight_group_stage_bytes = 2 * (3 * 32 * 64 + 4 * weight_tile_inputs);
+inline constexpr int weight_group_stages = 8;
+template <int n_planes>
+inline constexpr int weight_group_stage_bytes = 2 * (n_planes * 32 * 64 + 4 * weight_tile_inputs);
 const void* weight_product_kernel(BytesProduct product, int n_planes);
 
 // Scales the totals, applies the mask, and writes or adds. A block has up to 256 inputs of an output.
@@ -176,6 +181,7 @@ struct FinishWeightsLaunch {
   bool wide;  // 32 bits
   bool add;
   const float* scale;  // of dropout; null: none
+  double factor = 1;   // on the gradients of the weights
 };
 const void* finish_weights_kernel();
 
@@ -288,6 +294,7 @@ struct InputProductLaunch {
   RowArray<float> grad_input;
   bool add;
   KeptArray<float> kept;
+  int zero_planes = 0;  // the lowest planes of the weights, which are 0
 };
 // Grids, planes and product in one launch, for few rows. A block has 16 rows and 64 inputs.
 inline constexpr int64_t most_held_outputs = 512;
@@ -301,7 +308,9 @@ const void* held_input_kernel();
 // The warpgroups' dynamic shared memory has, after the planes, a ring of a word of the left operand for each thread.
 inline constexpr int input_group_stages = 4;
 inline constexpr int64_t input_ring_bytes = int64_t{input_group_stages} * 3 * 16 * input_group_threads;
-const void* input_product_kernel(BytesProduct product);
+// Words of the right operand that are on their way through shared memory.
+inline constexpr int input_stream_places = 8;
+const void* input_product_kernel(BytesProduct product, int zero_planes);
 
 // ---- sums in the fixed order ----------------------------------------------------------------------------------------
 
@@ -351,9 +360,9 @@ const void* column_sum_kernel();
 
 // ---- kernels for warpgroups, which other kernels' functions return (warpgroup_products.cu) --------------------------
 
-const void* spike_group_kernel(bool kept);
-const void* weight_group_kernel();
-const void* input_group_kernel();
+const void* spike_group_kernel(bool kept, int zero_planes);
+const void* weight_group_kernel(int n_planes);
+const void* input_group_kernel(bool streams, int zero_planes);
 
 }  // namespace synfire::cuda
 

@@ -34,10 +34,10 @@ Grid grid_of_groups(int64_t n_rows, int64_t n_columns, int n_threads, int64_t sh
   return grid;
 }
 
-void launch_spike_product(const SpikeProductLaunch& launch, Launcher& launcher) {
+void launch_spike_product(const SpikeProductLaunch& launch, int zero_planes, Launcher& launcher) {
   const int64_t n_rows = launch.rows.count(), n_outputs = launch.n_outputs;
   const SpikeProduct product = product_of(launch, launcher);
-  const void* const kernel = spike_product_kernel(product, launch.kept.mask != nullptr);
+  const void* const kernel = spike_product_kernel(product, launch.kept.mask != nullptr, zero_planes);
   switch (product) {
     case SpikeProduct::gather:
       return launcher.launch(kernel, one_each(n_rows * pieces(n_outputs, gather_threads), gather_threads), launch);
@@ -80,7 +80,7 @@ void launch_gradient_planes(const GradientPlanesLaunch& launch, int n_planes, La
 
 void launch_weight_product(WeightProductLaunch launch, int n_planes, Launcher& launcher) {
   // Each multiprocessor has a piece of the rows; a piece of 2^22 rows cannot overflow the 32 bits of a tensor core.
-  const bool tensor_cores = has_tensor_cores(launcher.gpu()), groups = launcher.gpu().has_warpgroups && n_planes == 3;
+  const bool tensor_cores = has_tensor_cores(launcher.gpu()), groups = launcher.gpu().has_warpgroups;
   const BytesProduct product = groups         ? BytesProduct::groups
                                : tensor_cores ? BytesProduct::warps
                                               : BytesProduct::integers;
@@ -91,7 +91,9 @@ void launch_weight_product(WeightProductLaunch launch, int n_planes, Launcher& l
   launch.words_per_piece = std::clamp<int64_t>(2 * pieces(launch.n_words, 2 * n_splits), 8, int64_t{1} << 17);
   Grid grid = one_each(n_tiles * pieces(launch.n_words, launch.words_per_piece),
                        groups ? weight_group_threads : weight_product_threads);
-  if (groups) grid.shared_bytes = weight_group_stages * weight_group_stage_bytes;
+  if (groups)
+    grid.shared_bytes =
+        weight_group_stages * (n_planes == 3 ? weight_group_stage_bytes<3> : weight_group_stage_bytes<4>);
   launcher.launch(weight_product_kernel(product, n_planes), grid, launch);
 }
 
@@ -103,12 +105,13 @@ void launch_finish(const FinishWeightsLaunch& launch, Launcher& launcher) {
 void launch_input_product(const InputProductLaunch& launch, Launcher& launcher) {
   const int64_t n_rows = launch.rows.count();
   const bool tensor_cores = has_tensor_cores(launcher.gpu()) && launch.n_outputs <= most_tensor_outputs;
-  const int64_t shared_bytes = group_bytes(launch.n_words) + input_ring_bytes;
-  const bool groups = tensor_cores && launcher.gpu().has_warpgroups && shared_bytes <= most_shared_bytes;
-  const BytesProduct product = groups         ? BytesProduct::groups
+  const bool groups = tensor_cores && launcher.gpu().has_warpgroups;
+  const bool stays = group_bytes(launch.n_words) + input_ring_bytes <= most_shared_bytes;
+  const BytesProduct product = groups         ? stays ? BytesProduct::groups : BytesProduct::streams
                                : tensor_cores ? BytesProduct::warps
                                               : BytesProduct::integers;
-  launcher.launch(input_product_kernel(product),
+  const int64_t shared_bytes = group_bytes(stays ? launch.n_words : input_stream_places) + input_ring_bytes;
+  launcher.launch(input_product_kernel(product, launch.zero_planes),
                   groups ? grid_of_groups(n_rows, launch.n_inputs, input_group_threads, shared_bytes, launcher)
                          : one_each(pieces(n_rows, input_tile) * pieces(launch.n_inputs, input_tile),
                                     tensor_cores ? input_product_threads : wide_product_threads),

@@ -32,7 +32,8 @@ inline constexpr int64_t most_shared_bytes = int64_t{224} * 1024;
 cuda::Grid grid_of_groups(int64_t n_rows, int64_t n_columns, int n_threads, int64_t shared_bytes,
                           const cuda::Launcher& launcher);
 
-void launch_spike_product(const cuda::SpikeProductLaunch& launch, cuda::Launcher& launcher);
+// The lowest zero_planes of the byte planes of the weights are 0.
+void launch_spike_product(const cuda::SpikeProductLaunch& launch, int zero_planes, cuda::Launcher& launcher);
 
 // The parts of a gradient of weights: the largest magnitudes, gradients on their grids as byte planes, and the products
 // of those with spikes in words of 32 rows, whose words_per_piece is chosen here. `n_words` is even.

@@ -44,6 +44,7 @@ struct DenseSpec {
   bool has_grid() const { return dtype == SYNFIRE_DTYPE_F32; }
   // The lower bits that integers of weights lack (model/grid.hpp).
   int dropped_bits() const { return has_grid() ? 24 - weight_bits : 0; }
+  int zero_planes() const { return dropped_bits() / 8; }  // the lowest byte planes of the weights, which are 0
   // Products with values read the integers, as numbers.
   bool has_rounded_values() const { return has_values() && weight_bits < 24; }
   uint64_t element_bytes() const { return core::bytes_of_dtype(dtype); }

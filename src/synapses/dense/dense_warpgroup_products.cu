@@ -38,7 +38,7 @@ __device__ __forceinline__ void load_columns(const uint8_t* planes, int64_t n_wo
 
 // A block has the planes of 64 outputs in shared memory, and each of its warpgroups takes 64 rows at a time. A warp
 // copies the words of its 16 rows to shared memory, 4 of each row at a time, three ahead, also those of its next rows.
-template <bool kept>
+template <bool kept, int zero_planes>
 __global__ void __launch_bounds__(spike_group_threads, 1)
     spike_groups(const __grid_constant__ SpikeProductLaunch launch) {
   wait_for_previous();
@@ -143,8 +143,8 @@ __global__ void __launch_bounds__(spike_group_threads, 1)
 #pragma unroll
       for (int w = 0; w < words; ++w) {
         constexpr uint64_t apart = plane_bytes >> 4;
-        multiply<false, false>(sums[0], spikes[w], planes + (w * 3) * apart);
-        multiply<false, false>(sums[1], spikes[w], planes + (w * 3 + 1) * apart);
+        if constexpr (zero_planes < 1) multiply<false, false>(sums[0], spikes[w], planes + (w * 3) * apart);
+        if constexpr (zero_planes < 2) multiply<false, false>(sums[1], spikes[w], planes + (w * 3 + 1) * apart);
         multiply<false, true>(sums[2], spikes[w], planes + (w * 3 + 2) * apart);
       }
       commit_products();
@@ -196,16 +196,17 @@ __global__ void __launch_bounds__(spike_group_threads, 1)
 // ---- spikes times gradients -----------------------------------------------------------------------------------------
 
 // Two warpgroups have 64 inputs x 64 outputs each. One more warp fills shared memory with 64 rows at a time.
+template <int n_planes>
 __global__ void __launch_bounds__(weight_group_threads, 1)
     weight_groups(const __grid_constant__ WeightProductLaunch launch) {
   wait_for_previous();
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
   constexpr int words = 2, n_stages = weight_group_stages, n_groups = weight_group_threads / warpgroup_threads;
   struct Stage {
-    uint8_t planes[words][3][plane_bytes];
+    uint8_t planes[words][n_planes][plane_bytes];
     uint32_t spikes[words][weight_tile_inputs];
   };
-  static_assert(sizeof(Stage) == weight_group_stage_bytes);
+  static_assert(sizeof(Stage) == weight_group_stage_bytes<n_planes>);
   Stage* const stages = reinterpret_cast<Stage*>(shared);
   __shared__ Arrivals filled[n_stages], emptied[n_stages];
   if (threadIdx.x == 0)
@@ -220,8 +221,8 @@ __global__ void __launch_bounds__(weight_group_threads, 1)
     if (threadIdx.x % 32 != 0) return;
     for (int64_t index = blockIdx.x; index < n_pieces; index += gridDim.x) {
       const WeightPiece piece(launch, index, weight_tile_inputs);
-      const uint8_t* planes =
-          launch.planes + operations::right_fragment(piece.first_word, piece.first_output / 8, 0, 3, launch.n_words);
+      const uint8_t* planes = launch.planes + operations::right_fragment(piece.first_word, piece.first_output / 8, 0,
+                                                                         n_planes, launch.n_words);
       const uint32_t* spikes = launch.packed + piece.first_word * launch.pitch + piece.first_input;
       for (int64_t step = 0; step < piece.n_words / words; ++step, ++at) {
         const uint32_t stage = at % n_stages;
@@ -242,7 +243,7 @@ __global__ void __launch_bounds__(weight_group_threads, 1)
   const int r = lane / 4, c = lane % 4;
   for (int64_t index = blockIdx.x; index < n_pieces; index += gridDim.x) {
     const WeightPiece piece(launch, index, weight_tile_inputs);
-    int32_t sums[3][32] = {};
+    int32_t sums[n_planes][32] = {};
     for (int64_t step = 0; step < piece.n_words / words; ++step, ++at) {
       const uint32_t stage = at % n_stages;
       filled[stage].wait(at / n_stages % 2);
@@ -257,9 +258,10 @@ __global__ void __launch_bounds__(weight_group_threads, 1)
 #pragma unroll
       for (int w = 0; w < words; ++w) {
         constexpr uint64_t apart = plane_bytes >> 4;
-        multiply<false, false>(sums[0], spikes[w], planes + (w * 3) * apart);
-        multiply<false, false>(sums[1], spikes[w], planes + (w * 3 + 1) * apart);
-        multiply<false, true>(sums[2], spikes[w], planes + (w * 3 + 2) * apart);
+#pragma unroll
+        for (int plane = 0; plane + 1 < n_planes; ++plane)
+          multiply<false, false>(sums[plane], spikes[w], planes + (w * n_planes + plane) * apart);
+        multiply<false, true>(sums[n_planes - 1], spikes[w], planes + (w * n_planes + n_planes - 1) * apart);
       }
       commit_products();
       wait_products();
@@ -269,8 +271,10 @@ __global__ void __launch_bounds__(weight_group_threads, 1)
     }
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
-      const int32_t of_planes[3] = {sums[0][i], sums[1][i], sums[2][i]};
-      piece.add(launch, warp * 16 + i / 2 % 2 * 8 + r, i / 4 * 8 + 2 * c + i % 2, sum_of_planes(of_planes));
+      s64 sum = 0;
+#pragma unroll
+      for (int plane = 0; plane < n_planes; ++plane) sum += static_cast<s64>(sums[plane][i]) * (s64{1} << (8 * plane));
+      piece.add(launch, warp * 16 + i / 2 % 2 * 8 + r, i / 4 * 8 + 2 * c + i % 2, sum);
     }
   }
 #endif
@@ -278,130 +282,254 @@ __global__ void __launch_bounds__(weight_group_threads, 1)
 
 // ---- gradients times weights ----------------------------------------------------------------------------------------
 
-// A block has the planes of 64 inputs in shared memory, and each of its warpgroups takes 64 rows at a time. Every
-// thread copies its own part of them to shared memory, three words ahead.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+
+// Sums of the products with the weights 2^0, 2^8 .. 2^32, of the 64 x 64 results of a warpgroup.
+using InputSums = int32_t[5][32];
+
+// Begins the products of a word: the planes of 64 rows, in registers, with those of 64 inputs, in shared memory.
+template <int zero_planes>
+__device__ __forceinline__ void multiply_planes(InputSums& sums, const uint32_t (&left)[3][4], uint64_t planes) {
+  constexpr uint64_t step = plane_bytes >> 4;
+  begin_products();
+  // Products into the same sums follow each other as late as possible.
+  if constexpr (zero_planes < 1) multiply<false, false>(sums[0], left[0], planes);
+  multiply<false, false>(sums[1], left[0], planes + step);
+  multiply<false, true>(sums[2], left[0], planes + 2 * step);
+  multiply<false, true>(sums[3], left[1], planes + 2 * step);
+  if constexpr (zero_planes < 1) multiply<false, false>(sums[1], left[1], planes);
+  multiply<false, false>(sums[2], left[1], planes + step);
+  multiply<true, true>(sums[4], left[2], planes + 2 * step);
+  multiply<true, false>(sums[3], left[2], planes + step);
+  if constexpr (zero_planes < 1) multiply<true, false>(sums[2], left[2], planes);
+  commit_products();
+}
+
+__device__ __forceinline__ void keep_planes(uint32_t (&left)[3][4]) {
+#pragma unroll
+  for (int p = 0; p < 3; ++p) keep_operand(left[p]);
+}
+
+// Copies the planes of a warpgroup's rows to a ring in shared memory, word after word and tile after tile: every thread
+// its own part, three words ahead.
+class LeftPlanes {
+ public:
+  static constexpr int n_stages = input_group_stages;
+
+  __device__ __forceinline__ LeftPlanes(const InputProductLaunch& launch, uint8_t* ring, int64_t first_tile,
+                                        int64_t n_tiles, int64_t stride)
+      : launch_(launch),
+        ring_(reinterpret_cast<uint4*>(ring) + threadIdx.x),
+        n_tiles_(n_tiles),
+        stride_(stride),
+        next_tile_(first_tile) {
+    find();
+#pragma unroll
+    for (int i = 0; i < n_stages - 1; ++i) copy();
+  }
+  // The next word, and the copy of a later one, which begins once the products of an earlier word have ended.
+  __device__ __forceinline__ void take(uint32_t (&left)[3][4]) {
+    wait_copies<n_stages - 2>();
+#pragma unroll
+    for (int p = 0; p < 3; ++p) {
+      const uint4 found = at(stage_, p);
+      left[p][0] = found.x;
+      left[p][1] = found.y;
+      left[p][2] = found.z;
+      left[p][3] = found.w;
+    }
+    stage_ = (stage_ + 1) % n_stages;
+  }
+  __device__ __forceinline__ void copy() {
+    if (next_tile_ < n_tiles_) {
+#pragma unroll
+      for (int p = 0; p < 3; ++p) {
+        copy16(&at(next_stage_, p), next_);
+        next_ += launch_.row_groups * operations::left_bytes;  // from plane to plane
+      }
+      next_stage_ = (next_stage_ + 1) % n_stages;
+      if (++next_word_ == launch_.n_words) {
+        next_word_ = 0;
+        next_tile_ += stride_;
+        find();
+      }
+    }
+    commit_copies();
+  }
+
+ private:
+  __device__ __forceinline__ uint4& at(uint32_t stage, int p) const {
+    return ring_[(stage * 3 + p) * input_group_threads];
+  }
+  __device__ __forceinline__ void find() {
+    next_ = launch_.left + ((next_tile_ * 4 + threadIdx.x / 32 % 4) * 32 + threadIdx.x % 32) * 16;
+  }
+
+  const InputProductLaunch& launch_;
+  uint4* const ring_;
+  const int64_t n_tiles_, stride_;
+  int64_t next_tile_, next_word_ = 0;
+  uint32_t stage_ = 0, next_stage_ = 0;
+  const uint8_t* next_ = nullptr;
+};
+
+__device__ __forceinline__ void write_sums(const InputProductLaunch& launch, int64_t tile, int64_t first_input,
+                                           const InputSums& sums) {
+  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32 % 4);
+  const int r = lane / 4, c = lane % 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int64_t m = tile * warpgroup_rows + warp * 16 + 8 * half + r;
+    if (m >= launch.rows.count()) continue;
+    const ResultRow row(launch, m);
+#pragma unroll
+    for (int j = 0; j < warpgroup_columns / 8; ++j) {
+      s64 found[2];
+#pragma unroll
+      for (int q = 0; q < 2; ++q) {
+        const int i = j * 4 + half * 2 + q;
+        found[q] = static_cast<s64>(sums[1][i]) * 0x100 + sums[0][i] +
+                   (static_cast<s64>(sums[3][i]) * 0x100 + sums[2][i]) * 0x10000 +
+                   static_cast<s64>(sums[4][i]) * 0x100000000;
+      }
+      row.write_pair(first_input + j * 8 + 2 * c, found);
+    }
+  }
+}
+
+#endif
+
+// A block has the planes of 64 inputs in shared memory, and each of its warpgroups takes 64 rows at a time.
+template <int zero_planes>
 __global__ void __launch_bounds__(input_group_threads, 1)
     input_groups(const __grid_constant__ InputProductLaunch launch) {
   wait_for_previous();
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-  constexpr int n_weights = 5, n_stages = input_group_stages, n_groups = input_group_threads / warpgroup_threads;
-  const int lane = static_cast<int>(threadIdx.x % 32), warp = static_cast<int>(threadIdx.x / 32 % 4),
-            group = static_cast<int>(threadIdx.x / warpgroup_threads);
-  const int r = lane / 4, c = lane % 4;
-  const int64_t n_rows = launch.rows.count(), n_words = launch.n_words;
-  const int64_t across = (launch.n_inputs + warpgroup_columns - 1) / warpgroup_columns,
+  constexpr int n_groups = input_group_threads / warpgroup_threads;
+  const int64_t n_words = launch.n_words, across = (launch.n_inputs + warpgroup_columns - 1) / warpgroup_columns,
                 first_input = blockIdx.x % across * warpgroup_columns;
   load_columns(launch.right, n_words, first_input);
-  uint4* const ring = reinterpret_cast<uint4*>(shared + n_words * 3 * plane_bytes) + threadIdx.x;
-  const auto in_ring = [&](uint32_t stage, int p) -> uint4& { return ring[(stage * 3 + p) * input_group_threads]; };
-  const int64_t n_tiles = (n_rows + warpgroup_rows - 1) / warpgroup_rows,
+  const int64_t n_tiles = (launch.rows.count() + warpgroup_rows - 1) / warpgroup_rows,
                 stride = static_cast<int64_t>(gridDim.x) / across * n_groups,
-                first_tile = blockIdx.x / across * n_groups + group;
-  // These are copied next.
-  const int64_t apart = launch.row_groups * operations::left_bytes;  // from plane to plane
-  int64_t next_tile = first_tile, next_word = 0;
-  uint32_t next_stage = 0;
-  const uint8_t* next = launch.left + ((next_tile * 4 + warp) * 32 + lane) * 16;
-  const auto copy = [&] {
-    if (next_tile < n_tiles) {
-#pragma unroll
-      for (int p = 0; p < 3; ++p) {
-        copy16(&in_ring(next_stage, p), next);
-        next += apart;
-      }
-      next_stage = (next_stage + 1) % n_stages;
-      if (++next_word == n_words) {
-        next_word = 0;
-        next_tile += stride;
-        next = launch.left + ((next_tile * 4 + warp) * 32 + lane) * 16;
-      }
-    }
-    commit_copies();
-  };
-#pragma unroll
-  for (int i = 0; i < n_stages - 1; ++i) copy();
-  uint32_t stage = 0;
+                first_tile = blockIdx.x / across * n_groups + threadIdx.x / warpgroup_threads;
+  LeftPlanes planes(launch, shared + n_words * 3 * plane_bytes, first_tile, n_tiles, stride);
   for (int64_t tile = first_tile; tile < n_tiles; tile += stride) {
-    int32_t sums[n_weights][32] = {};  // of the products with the weights 2^0, 2^8 .. 2^32
-    const auto multiply_word = [&](int64_t word, uint32_t(&left)[3][4]) {
-      wait_copies<n_stages - 2>();
-#pragma unroll
-      for (int p = 0; p < 3; ++p) {
-        const uint4 found = in_ring(stage, p);
-        left[p][0] = found.x;
-        left[p][1] = found.y;
-        left[p][2] = found.z;
-        left[p][3] = found.w;
-      }
-      stage = (stage + 1) % n_stages;
-      const uint64_t planes = right_operand(shared + word * 3 * plane_bytes);
-      constexpr uint64_t step = plane_bytes >> 4;
-      begin_products();
-      // Products into the same sums follow each other as late as possible.
-      multiply<false, false>(sums[0], left[0], planes);
-      multiply<false, false>(sums[1], left[0], planes + step);
-      multiply<false, true>(sums[2], left[0], planes + 2 * step);
-      multiply<false, true>(sums[3], left[1], planes + 2 * step);
-      multiply<false, false>(sums[1], left[1], planes);
-      multiply<false, false>(sums[2], left[1], planes + step);
-      multiply<true, true>(sums[4], left[2], planes + 2 * step);
-      multiply<true, false>(sums[3], left[2], planes + step);
-      multiply<true, false>(sums[2], left[2], planes);
-      commit_products();
-    };
-    const auto keep = [](uint32_t(&left)[3][4]) {
-#pragma unroll
-      for (int p = 0; p < 3; ++p) keep_operand(left[p]);
-    };
+    InputSums sums = {};
     // The products of a word begin before those of the word before have ended.
     uint32_t even[3][4] = {}, odd[3][4] = {};
-    for (int64_t word = 0; word < n_words; word += 2) {
-      multiply_word(word, even);
+    const auto multiply_word = [&](int64_t word, uint32_t(&now)[3][4], uint32_t(&before)[3][4]) {
+      planes.take(now);
+      multiply_planes<zero_planes>(sums, now, right_operand(shared + word * 3 * plane_bytes));
       wait_products<1>();
-      keep(odd);
-      copy();
-      if (word + 1 < n_words) {
-        multiply_word(word + 1, odd);
-        wait_products<1>();
-        keep(even);
-        copy();
-      }
+      keep_planes(before);
+      planes.copy();
+    };
+    for (int64_t word = 0; word < n_words; word += 2) {
+      multiply_word(word, even, odd);
+      if (word + 1 < n_words) multiply_word(word + 1, odd, even);
     }
     wait_products();
-    keep(even);
-    keep(odd);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int64_t m = tile * warpgroup_rows + warp * 16 + 8 * half + r;
-      if (m >= n_rows) continue;
-      const ResultRow row(launch, m);
-#pragma unroll
-      for (int j = 0; j < warpgroup_columns / 8; ++j) {
-        s64 found[2];
-#pragma unroll
-        for (int q = 0; q < 2; ++q) {
-          const int i = j * 4 + half * 2 + q;
-          found[q] = static_cast<s64>(sums[1][i]) * 0x100 + sums[0][i] +
-                     (static_cast<s64>(sums[3][i]) * 0x100 + sums[2][i]) * 0x10000 +
-                     static_cast<s64>(sums[4][i]) * 0x100000000;
-        }
-        row.write_pair(first_input + j * 8 + 2 * c, found);
-      }
-    }
+    keep_planes(even);
+    keep_planes(odd);
+    write_sums(launch, tile, first_input, sums);
   }
 #endif
 }
 
+// The same where the planes of 64 inputs are too many for shared memory: they pass through it, word after word, for the
+// warpgroups of a block together. Thread 0 asks for a word some steps after all warps have left its place.
+template <int zero_planes>
+__global__ void __launch_bounds__(input_group_threads, 1)
+    input_streams(const __grid_constant__ InputProductLaunch launch) {
+  wait_for_previous();
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+  constexpr int n_groups = input_group_threads / warpgroup_threads, n_places = input_stream_places,
+                ahead = n_places - 3;
+  constexpr uint32_t word_bytes = 3 * plane_bytes;
+  __shared__ Arrivals filled[n_places], emptied[n_places];
+  if (threadIdx.x == 0)
+    for (int i = 0; i < n_places; ++i) {
+      filled[i].initialize(1);
+      emptied[i].initialize(input_group_threads / 32);
+    }
+  __syncthreads();
+  const int64_t n_words = launch.n_words, across = (launch.n_inputs + warpgroup_columns - 1) / warpgroup_columns,
+                first_input = blockIdx.x % across * warpgroup_columns;
+  const int64_t n_tiles = (launch.rows.count() + warpgroup_rows - 1) / warpgroup_rows,
+                stride = static_cast<int64_t>(gridDim.x) / across * n_groups,
+                first_of_block = blockIdx.x / across * n_groups;
+  // The first warpgroup has as many tiles as any other one of the block; those go along with it.
+  const int64_t n_passes = first_of_block < n_tiles ? (n_tiles - first_of_block + stride - 1) / stride : 0;
+  const uint8_t* const right = launch.right + operations::right_fragment(0, first_input / 8, 0, 3, n_words);
+  uint32_t asked = 0;  // words of all passes
+  int64_t asked_word = 0;
+  const auto ask = [&] {
+    if (asked >= n_passes * n_words) return;
+    const uint32_t place = asked % n_places;
+    if (asked >= n_places) emptied[place].wait((asked / n_places - 1) % 2);
+    filled[place].expect(word_bytes);
+    filled[place].copy(shared + place * word_bytes, right + asked_word * word_bytes, word_bytes);
+    ++asked;
+    if (++asked_word == n_words) asked_word = 0;
+  };
+  if (threadIdx.x == 0)
+    for (int i = 0; i < ahead; ++i) ask();
+  __syncwarp();
+  const int64_t first_tile = first_of_block + threadIdx.x / warpgroup_threads;
+  LeftPlanes planes(launch, shared + n_places * word_bytes, first_tile, n_tiles, stride);
+  uint32_t at = 0;  // words so far
+  for (int64_t pass = 0; pass < n_passes; ++pass) {
+    const int64_t tile = first_tile + pass * stride;
+    const bool exists = tile < n_tiles;
+    InputSums sums = {};
+    uint32_t even[3][4] = {}, odd[3][4] = {};
+    const auto multiply_word = [&](uint32_t(&now)[3][4], uint32_t(&before)[3][4]) {
+      const uint32_t place = at % n_places;
+      filled[place].wait(at / n_places % 2);
+      if (exists) {
+        planes.take(now);
+        multiply_planes<zero_planes>(sums, now, right_operand(shared + place * word_bytes));
+        wait_products<1>();
+        keep_planes(before);
+        planes.copy();
+      }
+      // The products of the word before have ended.
+      if (at > 0 && threadIdx.x % 32 == 0) emptied[(at - 1) % n_places].arrive();
+      if (threadIdx.x == 0) ask();
+      __syncwarp();
+      ++at;
+    };
+    for (int64_t word = 0; word < n_words; word += 2) {
+      multiply_word(even, odd);
+      if (word + 1 < n_words) multiply_word(odd, even);
+    }
+    wait_products();
+    keep_planes(even);
+    keep_planes(odd);
+    if (exists) write_sums(launch, tile, first_input, sums);
+  }
+#endif
+}
+
+template <bool kept>
+const void* spike_groups_kernel(int zero_planes) {
+  return zero_planes == 0   ? address(spike_groups<kept, 0>)
+         : zero_planes == 1 ? address(spike_groups<kept, 1>)
+                            : address(spike_groups<kept, 2>);
+}
+
 }  // namespace
 
-const void* spike_group_kernel(bool kept) {
-  return kept ? address(spike_groups<true>) : address(spike_groups<false>);
+const void* spike_group_kernel(bool kept, int zero_planes) {
+  return kept ? spike_groups_kernel<true>(zero_planes) : spike_groups_kernel<false>(zero_planes);
 }
-const void* weight_group_kernel() {
-  return address(weight_groups);
+const void* weight_group_kernel(int n_planes) {
+  return n_planes == 3 ? address(weight_groups<3>) : address(weight_groups<4>);
 }
-const void* input_group_kernel() {
-  return address(input_groups);
+// With three products a word, ptxas would let them wait for each other: weights of 8 bits take six as those of 16 do.
+const void* input_group_kernel(bool streams, int zero_planes) {
+  if (streams) return zero_planes == 0 ? address(input_streams<0>) : address(input_streams<1>);
+  return zero_planes == 0 ? address(input_groups<0>) : address(input_groups<1>);
 }
 
 }  // namespace synfire::cuda

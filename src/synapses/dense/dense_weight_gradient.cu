@@ -375,17 +375,16 @@ __global__ void __launch_bounds__(finish_threads) finish_weights(const __grid_co
     const uint32_t largest = launch.largest[n];
     const bool finite = largest < 0x7F800000u;
     const s32 grid = finite ? grid_of(from_bits(largest), launch.wide ? largest_on_grid_32 : largest_on_grid_24) : 0;
-    const auto write = [&](float& to, s64 total, const float* scale, bool connected) {
+    const auto write = [&](float& to, s64 total, const float* scale, double factor, bool connected) {
       const float gradient = !connected ? 0.0f
                              : !finite  ? from_bits(0x7FC00000u)
-                             : scale    ? from_wide_grid(total, grid, static_cast<double>(*scale))
-                                        : from_wide_grid(total, grid);
+                                       : from_wide_grid(total, grid, scale ? static_cast<double>(*scale) : 1.0, factor);
       to = launch.add ? to + gradient : gradient;
     };
     if (k < launch.n_inputs)
       write(launch.weight_gradient[n * launch.n_inputs + k], launch.total[n * launch.pitch + k], launch.scale,
-            !launch.mask || (launch.mask[n * mask_words + k / 32] >> (k % 32) & 1u) != 0);
-    if (k == 0 && launch.bias_gradient) write(launch.bias_gradient[n], launch.bias_total[n], nullptr, true);
+            launch.factor, !launch.mask || (launch.mask[n * mask_words + k / 32] >> (k % 32) & 1u) != 0);
+    if (k == 0 && launch.bias_gradient) write(launch.bias_gradient[n], launch.bias_total[n], nullptr, 1.0, true);
   }
 }
 
@@ -485,7 +484,7 @@ const void* value_planes_kernel(int n_planes) {
   return n_planes == 4 ? address(value_planes<4>) : address(value_planes<3>);
 }
 const void* weight_product_kernel(BytesProduct product, int n_planes) {
-  if (product == BytesProduct::groups) return weight_group_kernel();
+  if (product == BytesProduct::groups) return weight_group_kernel(n_planes);
   if (product == BytesProduct::warps) return n_planes == 4 ? address(weight_product<4>) : address(weight_product<3>);
   return n_planes == 4 ? address(weight_select<4>) : address(weight_select<3>);
 }

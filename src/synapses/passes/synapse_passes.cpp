@@ -112,16 +112,22 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
     fail_argument("SYN-SYNAPSE-NOTHING",
                   "desc.input and desc.grad_input are null; input is needed for the gradients of weights and bias, "
                   "grad_input for that of the input");
+  const bool reads_again = request.grad_input && synapse.kind().input_gradient_reads_input;
+  if (reads_again && !request.input)
+    fail_argument("SYN-SYNAPSE-INPUT",
+                  "desc.input is null; a synapse of the kind \"%s\" needs the input for desc.grad_input",
+                  synapse.kind().name);
+  const bool of_arrays = request.input && !(reads_again && synapse.is_frozen());
   const Extents e = input_extents(synapse, request.n_steps, request.batch);
-  synapse.kind().check_gradients(synapse, e.n_steps, e.batch, request.input, request.grad_input);
+  synapse.kind().check_gradients(synapse, e.n_steps, e.batch, of_arrays, request.grad_input);
   const Extents outputs = checked_extents({e.n_steps, e.batch, synapse.n_outputs()});
   SynapsePass pass = {{&synapse}, e.n_steps, e.batch};
   const View grad_output = numbers(synapse, *request.grad_output, "desc.grad_output", outputs);
   pass.n_active = n_active_view(request.n_active);
   OperationList operations;
   pass.kept = kept_views(synapse, request.input_mask, request.input_scale, request.mask_channels, e, operations);
-  if (request.input) {
-    pass.input = input_view(synapse, *request.input, "desc.input", e);
+  if (request.input) pass.input = input_view(synapse, *request.input, "desc.input", e);
+  if (of_arrays) {
     synapse.prepare_gradients();
     append(operations, synapse.kind().gradients(pass, grad_output, request.add_gradients));
   }

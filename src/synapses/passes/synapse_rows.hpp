@@ -2,24 +2,12 @@
 #ifndef SYNFIRE_SYNAPSES_PASSES_SYNAPSE_ROWS_HPP
 #define SYNFIRE_SYNAPSES_PASSES_SYNAPSE_ROWS_HPP
 
-#include <synfire/model/platform.hpp>
-
-#include <cstdint>
+#include <base/row_index.hpp>
 
 namespace synfire::cuda {
 
-struct RowIndex {
-  int64_t t, b;
-};
-
-// Divides in 32 bits where that is enough, because a division in 64 bits takes much longer.
-SYNFIRE_MODEL_FN RowIndex row_index(int64_t row, int64_t batch) {
-  if (static_cast<uint64_t>(row | batch) >> 32 == 0) {
-    const uint32_t t = static_cast<uint32_t>(row) / static_cast<uint32_t>(batch);
-    return {t, static_cast<uint32_t>(row) - t * static_cast<uint32_t>(batch)};
-  }
-  return {row / batch, row % batch};
-}
+using core::row_index;
+using core::RowIndex;
 
 // The rows m = t * batch + b of sequences [T, B, n].
 struct SequenceRows {

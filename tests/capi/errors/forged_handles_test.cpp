@@ -60,6 +60,18 @@ class ForgedHandles : public Errors {
                synfire_context_properties properties = SYNFIRE_CONTEXT_PROPERTIES_INIT;
                return synfire_context_get_properties(bad, &properties);
              }},
+            {"get_memory_use",
+             [](auto bad) {
+               synfire_memory_use use = SYNFIRE_MEMORY_USE_INIT;
+               return synfire_context_get_memory_use(bad, &use);
+             }},
+            {"buffer_from_dlpack",
+             [this](auto bad) {
+               synfire_from_dlpack_desc desc = SYNFIRE_FROM_DLPACK_DESC_INIT;
+               desc.tensor = &element;  // is not looked at
+               synfire_buffer buffer = nullptr;
+               return synfire_buffer_from_dlpack(bad, &desc, &buffer);
+             }},
             {"buffer_create",
              [](auto bad) {
                synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
@@ -125,6 +137,7 @@ class ForgedHandles : public Errors {
             {"download", [this](auto bad) { return synfire_buffer_download(bad, 0, &element, bytes); }},
             {"fill", [](auto bad) { return synfire_buffer_fill(bad, 1); }},
             {"mark_written", [](auto bad) { return synfire_buffer_mark_written(bad); }},
+            {"to_dlpack", [this](auto bad) { return synfire_buffer_to_dlpack(bad, nullptr, &data); }},
             {"the old one of a rebind", [this](auto bad) { return synfire_graph_rebind(graph, bad, rig.x); }},
             {"the new one of a rebind", [this](auto bad) { return synfire_graph_rebind(graph, rig.x, bad); }},
             {"get_slot", [this](auto bad) { return synfire_graph_get_slot(graph, 0, bad, &data, nullptr); }},
@@ -151,6 +164,11 @@ class ForgedHandles : public Errors {
              [](auto bad) {
                synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
                return synfire_layer_get_desc(bad, &desc);
+             }},
+            {"get_memory_use",
+             [](auto bad) {
+               synfire_memory_use use = SYNFIRE_MEMORY_USE_INIT;
+               return synfire_layer_get_memory_use(bad, &use);
              }},
             {"source", [this](auto bad) { return synfire_layer_source(bad, nullptr, &bytes); }},
             {"set_n_active", [](auto bad) { return synfire_layer_set_n_active(bad, 1); }},
@@ -195,6 +213,11 @@ class ForgedHandles : public Errors {
             {"wait", [](auto bad) { return synfire_graph_wait(bad, 1, SYNFIRE_WAIT_SPIN, 0); }},
             {"poll", [](auto bad) { return synfire_graph_poll(bad, 1); }},
             {"get_slot", [this](auto bad) { return synfire_graph_get_slot(bad, 0, rig.x, &data, nullptr); }},
+            {"get_memory_use",
+             [](auto bad) {
+               synfire_memory_use use = SYNFIRE_MEMORY_USE_INIT;
+               return synfire_graph_get_memory_use(bad, &use);
+             }},
             {"write_dot", [this](auto bad) { return synfire_graph_write_dot(bad, nullptr, &bytes); }},
             {"get_statistics",
              [](auto bad) {
@@ -374,6 +397,10 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
   synfire_one_to_one_desc one_to_one = SYNFIRE_ONE_TO_ONE_DESC_INIT;
   one_to_one.channels = shape.n_neurons;
   expect_stale(synfire_synapse_create_one_to_one(forge(synfire_context(context), a_synapse), &one_to_one, &created));
+  synfire_population_desc population = SYNFIRE_POPULATION_DESC_INIT;
+  population.channels = shape.n_neurons;
+  population.n_cells = 2;
+  expect_stale(synfire_synapse_create_population(forge(synfire_context(context), a_synapse), &population, &created));
   synfire_conv2d_desc conv2d = SYNFIRE_CONV2D_DESC_INIT;
   conv2d.channels = conv2d.output_channels = shape.n_neurons;
   expect_stale(synfire_synapse_create_conv2d(forge(synfire_context(context), a_synapse), &conv2d, &created));
@@ -424,9 +451,15 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
       {"set_value", [](auto bad) { return synfire_network_set_value(bad, "a", "seed", 1); }},
       {"get_value", [&](auto bad) { return synfire_network_get_value(bad, "a", "seed", &value); }},
       {"train_parameter", [](auto bad) { return synfire_network_train_parameter(bad, "a", "tau", 0, 1, 0, 1, 2); }},
+      {"set_scope", [](auto bad) { return synfire_network_set_scope(bad, "a", "tau", SYNFIRE_SCOPE_LAYER); }},
       {"set_mask", [&](auto bad) { return synfire_network_set_mask(bad, "a", byte, 1); }},
       {"set_class_weights", [&](auto bad) { return synfire_network_set_class_weights(bad, "a", &element, 1); }},
       {"query_memory", [&](auto bad) { return synfire_network_query_memory(bad, &memory); }},
+      {"get_memory_use",
+       [](auto bad) {
+         synfire_memory_use use = SYNFIRE_MEMORY_USE_INIT;
+         return synfire_network_get_memory_use(bad, &use);
+       }},
       {"write_summary", [&](auto bad) { return synfire_network_write_summary(bad, nullptr, &bytes); }},
       {"write_dot", [&](auto bad) { return synfire_network_write_dot(bad, nullptr, &bytes); }},
       {"build", [](auto bad) { return synfire_network_build(bad); }},

@@ -51,7 +51,8 @@ TEST_F(LayerErrors, UnknownIds) {
 
 // Every built-in model and surrogate is named as its constant. For an unknown one, the error lists the known ones.
 TEST_F(LayerErrors, NamesOfModelsAndSurrogates) {
-  const char* const models[] = {"if", "lif", "plif", "qif", "eif", "izhikevich", "li"};
+  const char* const models[] = {"if", "lif",       "plif",     "qif",      "eif",    "izhikevich",
+                                "li", "lif_exact", "li_exact", "cuba_lif", "cuba_li"};
   const char* const surrogates[] = {"sigmoid",
                                     "atan",
                                     "piecewise_quadratic",
@@ -67,19 +68,29 @@ TEST_F(LayerErrors, NamesOfModelsAndSurrogates) {
                                     "log_tailed_relu",
                                     "nonzero_sign_log_abs",
                                     "squarewave_fourier_series",
-                                    "rect"};
+                                    "rect",
+                                    "multi_gaussian"};
   int32_t expected = 0, id = 0;
   for (const char* const name : models) {
     EXPECT_OK(synfire_model_id(name, &id));
     EXPECT_EQ(id, ++expected) << name;
   }
-  EXPECT_EQ(id, SYNFIRE_MODEL_LI);
+  EXPECT_EQ(id, SYNFIRE_MODEL_CUBA_LI);
+  const std::pair<const char*, int32_t> further[] = {{"cuba_lif_exact", SYNFIRE_MODEL_CUBA_LIF_EXACT},
+                                                     {"cuba_li_exact", SYNFIRE_MODEL_CUBA_LI_EXACT},
+                                                     {"integrator", SYNFIRE_MODEL_INTEGRATOR}};
+  for (const auto& [name, value] : further) {
+    EXPECT_OK(synfire_model_id(name, &id));
+    EXPECT_EQ(id, value) << name;
+  }
   expected = 0;
   for (const char* const name : surrogates) {
     EXPECT_OK(synfire_surrogate_id(name, &id));
     EXPECT_EQ(id, ++expected) << name;
   }
-  EXPECT_EQ(id, SYNFIRE_SURROGATE_RECT);
+  EXPECT_EQ(id, SYNFIRE_SURROGATE_MULTI_GAUSSIAN);
+  EXPECT_OK(synfire_model_id("alif", &id));
+  EXPECT_EQ(id, SYNFIRE_MODEL_ALIF);
 
   id = -7;
   for (const char* const name : {"", "LIF", "lif ", "l", "sigmoid", "no_such_thing"})

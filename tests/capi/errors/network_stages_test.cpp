@@ -126,10 +126,10 @@ const Rule of_stages[] = {
     {{"SYN-NETWORK-READS", "inputs[0]", "\"later\"", "before it", "\"in\", \"s\", \"n\""},
      argument,
      [](World& w) { return w.synapse({number("n_outputs", 2)}, {reads("later")}); }},
-    {{"SYN-NETWORK-READS", "delay is 1"},
+    {{"SYN-NETWORK-DELAY", "inputs[0]", "delay is 65536", "0 to 65535"},
      argument,
      [](World& w) {
-       return w.synapse({number("n_outputs", 2)}, {{"n", nullptr, 1}});
+       return w.synapse({number("n_outputs", 2)}, {{"n", nullptr, 65536}});
      }},
     {{"SYN-ARGUMENT-NULL", "desc.inputs[1].stage"},
      argument,

@@ -370,7 +370,9 @@ const Rule of_layers[] = {
     {"SYN-LAYER-BATCH", argument, [](World& w) { return w.create_layer([](auto& desc) { desc.batch = -1; }); }},
     {"SYN-LAYER-DTYPE", argument,
      [](World& w) { return w.create_layer([](auto& desc) { desc.dtype = SYNFIRE_DTYPE_U8; }); }},
-    {"SYN-LAYER-RESET", argument, [](World& w) { return w.create_layer([](auto& desc) { desc.reset = 2; }); }},
+    {"SYN-LAYER-RESET", argument, [](World& w) { return w.create_layer([](auto& desc) { desc.reset = 3; }); }},
+    {"SYN-LAYER-REFRACTORY", argument,
+     [](World& w) { return w.create_layer([](auto& desc) { desc.refractory_steps = -1; }); }},
     {"SYN-LAYER-FLAG", argument, [](World& w) { return w.create_layer([](auto& desc) { desc.detach_reset = 2; }); }},
     {"SYN-LAYER-INPUT-DECAY", argument,
      [](World& w) {

@@ -32,9 +32,10 @@ export query_memory, parameters, reset_state!, state, state!, sequence_buffer, s
 export model_id, surrogate_id
 export record, instantiate!, launch!, isdone
 export last_operation, set_enabled!, set_value!, rebind!, slot, statistics, reset_statistics!, dot
-export accuracy, save_to_memory, load_from_memory!, add_stage!, train_stages!, evaluate_stages
+export accuracy, infer, save_to_memory, load_from_memory!, load_arrays!, add_stage!, train_stages!, evaluate_stages
 export native!, NativeCall, set_parameters!, set_active_rows!, snapshot, run_forward!, run_backward!
 export LoadedModel, LoadedSurrogate, load_info, check_derivatives, source
+export set_log!, reset_log!
 export summary_of, abi_version, version_string, library_path, status_name, live_handles, extension_file
 
 include("LibSynfire.jl")
@@ -56,6 +57,7 @@ include("spikes.jl")
 include("steps.jl")
 include("state.jl")
 include("call.jl")
+include("memory.jl")
 
 """
     abi_version() -> VersionNumber

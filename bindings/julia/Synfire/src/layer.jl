@@ -4,16 +4,19 @@
 
 """
     Layer(context; steps, neurons, batch=1, model=:lif, dtype=:f32, reset=:hard, surrogate=:default, detach_reset=false,
-          undecayed_input=false, threads_per_block=0, parameters...)
+          undecayed_input=false, strict_threshold=false, refractory_steps=0, threads_per_block=0, parameters...)
     Layer(f, context; ...)
 
 A neuron model with a fixed shape: `steps` T of one forward, `neurons` N, `batch` rows that share the parameters.
 
-- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`; one that was added to the library by its name, a string;
+- `model`: `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`, `:lif_exact`, `:li_exact`, `:cuba_lif`, `:cuba_li`,
+  `:cuba_lif_exact`, `:cuba_li_exact`, `:integrator`, `:alif`; one that was added to the library by its name, a string;
   a [`LoadedModel`](@ref)
-- `surrogate`: `:sigmoid` (the default), `:atan` and fourteen others, or a [`LoadedSurrogate`](@ref); its parameters are
+- `surrogate`: `:sigmoid` (the default), `:atan` and fifteen others, or a [`LoadedSurrogate`](@ref); its parameters are
   parameters of the layer
-- `reset`: `:hard` or `:soft`; `detach_reset=true` keeps gradients from flowing through the reset
+- `reset`: `:hard`, `:soft` or `:soft_delayed`; `detach_reset=true` keeps gradients from flowing through the reset
+- `strict_threshold=true`: a neuron fires above its threshold, not at it
+- `refractory_steps`: steps after a spike in which V stays as the reset left it, and nothing fires
 - `dtype`: the type of the sequences, as a symbol ([`Buffer`](@ref) lists them)
 - `threads_per_block`: CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0: as was measured best
 - every other keyword is a parameter: `tau=20.0`, or one value per neuron
@@ -44,9 +47,10 @@ mutable struct Layer <: Handle
 
     function Layer(context::Context; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
                    surrogate=:default, detach_reset::Bool=false, undecayed_input::Bool=false,
-                   threads_per_block::Integer=0, parameters...)
+                   strict_threshold::Bool=false, refractory_steps::Integer=0, threads_per_block::Integer=0,
+                   parameters...)
         desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
-                          threads_per_block)
+                          strict_threshold, refractory_steps, threads_per_block)
         handle = Ref(LibSynfire.synfire_layer(C_NULL))
         GC.@preserve model surrogate check(LibSynfire.synfire_layer_create(context, desc, handle))
         layer = adopt(new(handle[], Threads.Atomic{Int}(1), context, prod(neurons), steps, batch,
@@ -73,7 +77,7 @@ mutable struct Layer <: Handle
 end
 
 const layer_options = (:steps, :neurons, :batch, :model, :dtype, :reset, :surrogate, :detach_reset, :undecayed_input,
-                       :threads_per_block)
+                       :strict_threshold, :refractory_steps, :threads_per_block)
 
 # Every keyword that is not an option is a parameter; the error for one that is neither lists both.
 function set_keywords!(layer::Layer, parameters)
@@ -99,7 +103,7 @@ function throw_unnamed(call, first, neurons, steps)
 end
 
 function layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
-                    threads_per_block)
+                    strict_threshold, refractory_steps, threads_per_block)
     model isa AbstractString && (model = model_id(model))
     surrogate isa AbstractString && (surrogate = surrogate_id(surrogate))
     return Ref(LibSynfire.synfire_layer_desc(
@@ -108,7 +112,8 @@ function layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detac
         dtype=constant("dtype", LibSynfire.dtype_names, dtype),
         reset=constant("reset", LibSynfire.reset_names, reset),
         surrogate=constant("surrogate", LibSynfire.surrogate_names, surrogate), detach_reset=detach_reset,
-        undecayed_input=undecayed_input, threads_per_block=threads_per_block))
+        undecayed_input=undecayed_input, threads_per_block=threads_per_block, strict_threshold=strict_threshold,
+        refractory_steps=refractory_steps))
 end
 
 destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
@@ -124,9 +129,9 @@ The bytes a [`Layer`](@ref) with these arguments takes on its device, before any
 """
 function query_memory(; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
                       surrogate=:default, detach_reset::Bool=false, undecayed_input::Bool=false,
-                      threads_per_block::Integer=0)
+                      strict_threshold::Bool=false, refractory_steps::Integer=0, threads_per_block::Integer=0)
     desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
-                      threads_per_block)
+                      strict_threshold, refractory_steps, threads_per_block)
     memory = Ref(LibSynfire.synfire_layer_memory())
     GC.@preserve model surrogate check(LibSynfire.synfire_layer_query_memory(desc, memory))
     names = filter(name -> name !== :struct_size, fieldnames(LibSynfire.synfire_layer_memory))

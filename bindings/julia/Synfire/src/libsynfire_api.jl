@@ -88,6 +88,27 @@ Made with `@cfunction(f, Cvoid, (Ptr{Cvoid}, Ptr{Cvoid},))`; it may not throw.
 const synfire_finish_task = Ptr{Cvoid}
 
 """
+Gives host memory to the library: synfire_memory_desc::allocate.
+
+Made with `@cfunction(f, Ptr{Cvoid}, (Ptr{Cvoid}, UInt64, UInt64, Int32,))`; it may not throw.
+"""
+const synfire_allocate_callback = Ptr{Cvoid}
+
+"""
+Takes back what synfire_allocate_callback gave: synfire_memory_desc::release.
+
+Made with `@cfunction(f, Cvoid, (Ptr{Cvoid}, Ptr{Cvoid}, UInt64, UInt64, Int32,))`; it may not throw.
+"""
+const synfire_release_memory_callback = Ptr{Cvoid}
+
+"""
+Hears messages: synfire_log_desc::log.
+
+Made with `@cfunction(f, Cvoid, (Ptr{Cvoid}, Int32, Ptr{UInt8},))`; it may not throw.
+"""
+const synfire_log_callback = Ptr{Cvoid}
+
+"""
 Called when the library no longer needs borrowed memory: synfire_buffer_desc::release.
 
 Made with `@cfunction(f, Cvoid, (Ptr{Cvoid},))`; it may not throw.
@@ -141,6 +162,17 @@ const SYNFIRE_FALLBACK_NO_DRIVER = Int32(2)
 const SYNFIRE_FALLBACK_DRIVER_TOO_OLD = Int32(3)
 const SYNFIRE_FALLBACK_NO_DEVICE = Int32(4)
 const SYNFIRE_FALLBACK_DEVICE_FAILED = Int32(5)
+const SYNFIRE_TAG_LIBRARY = Int32(0)
+const SYNFIRE_TAG_CONTEXT = Int32(1)
+const SYNFIRE_TAG_BUFFER = Int32(2)
+const SYNFIRE_TAG_LAYER = Int32(3)
+const SYNFIRE_TAG_GRAPH = Int32(4)
+const SYNFIRE_TAG_SYNAPSE = Int32(5)
+const SYNFIRE_TAG_OPTIMIZER = Int32(6)
+const SYNFIRE_TAG_NETWORK = Int32(7)
+const SYNFIRE_TAG_MODEL = Int32(8)
+const SYNFIRE_LOG_WARNING = Int32(1)
+const SYNFIRE_LOG_CHOICE = Int32(2)
 const SYNFIRE_MEMORY_DEVICE = Int32(0)
 const SYNFIRE_MEMORY_PINNED = Int32(1)
 const SYNFIRE_MEMORY_HOST = Int32(2)
@@ -162,6 +194,14 @@ const SYNFIRE_MODEL_QIF = Int32(4)
 const SYNFIRE_MODEL_EIF = Int32(5)
 const SYNFIRE_MODEL_IZHIKEVICH = Int32(6)
 const SYNFIRE_MODEL_LI = Int32(7)
+const SYNFIRE_MODEL_LIF_EXACT = Int32(8)
+const SYNFIRE_MODEL_LI_EXACT = Int32(9)
+const SYNFIRE_MODEL_CUBA_LIF = Int32(10)
+const SYNFIRE_MODEL_CUBA_LI = Int32(11)
+const SYNFIRE_MODEL_ALIF = Int32(12)
+const SYNFIRE_MODEL_CUBA_LIF_EXACT = Int32(13)
+const SYNFIRE_MODEL_CUBA_LI_EXACT = Int32(14)
+const SYNFIRE_MODEL_INTEGRATOR = Int32(15)
 const SYNFIRE_SURROGATE_DEFAULT = Int32(0)
 const SYNFIRE_SURROGATE_SIGMOID = Int32(1)
 const SYNFIRE_SURROGATE_ATAN = Int32(2)
@@ -179,11 +219,13 @@ const SYNFIRE_SURROGATE_LOG_TAILED_RELU = Int32(13)
 const SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS = Int32(14)
 const SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES = Int32(15)
 const SYNFIRE_SURROGATE_RECT = Int32(16)
+const SYNFIRE_SURROGATE_MULTI_GAUSSIAN = Int32(17)
 const SYNFIRE_LOAD_CHECK = Int32(0)
 const SYNFIRE_LOAD_COMPILE = Int32(1)
 const SYNFIRE_LOAD_FINISH = Int32(2)
 const SYNFIRE_RESET_HARD = Int32(0)
 const SYNFIRE_RESET_SOFT = Int32(1)
+const SYNFIRE_RESET_SOFT_DELAYED = Int32(2)
 const SYNFIRE_TAPE_RECOMPUTE = Int32(0)
 const SYNFIRE_TAPE_NONE = Int32(1)
 const SYNFIRE_TAPE_STORE = Int32(2)
@@ -232,6 +274,9 @@ const SYNFIRE_INITIALIZATION_ZERO = Int32(2)
 const SYNFIRE_SCOPE_NEURON = Int32(0)
 const SYNFIRE_SCOPE_CHANNEL = Int32(1)
 const SYNFIRE_SCOPE_LAYER = Int32(2)
+const SYNFIRE_SCHEDULE_CONSTANT = Int32(0)
+const SYNFIRE_SCHEDULE_COSINE = Int32(1)
+const SYNFIRE_SCHEDULE_STEP = Int32(2)
 const SYNFIRE_OPTIMIZER_KIND_SGD = Int32(0)
 const SYNFIRE_OPTIMIZER_KIND_ADAM = Int32(1)
 const SYNFIRE_OPTIMIZER_KIND_ADAMW = Int32(2)
@@ -265,12 +310,14 @@ const SYNFIRE_OWN_LOSS_STARTS = Int32(2)
 const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
 const backend_names = (Symbol("auto") => SYNFIRE_BACKEND_AUTO, Symbol("host") => SYNFIRE_BACKEND_HOST, Symbol("cuda") => SYNFIRE_BACKEND_CUDA,)
 const fallback_names = (Symbol("none") => SYNFIRE_FALLBACK_NONE, Symbol("not_built") => SYNFIRE_FALLBACK_NOT_BUILT, Symbol("no_driver") => SYNFIRE_FALLBACK_NO_DRIVER, Symbol("driver_too_old") => SYNFIRE_FALLBACK_DRIVER_TOO_OLD, Symbol("no_device") => SYNFIRE_FALLBACK_NO_DEVICE, Symbol("device_failed") => SYNFIRE_FALLBACK_DEVICE_FAILED,)
+const tag_names = (Symbol("library") => SYNFIRE_TAG_LIBRARY, Symbol("context") => SYNFIRE_TAG_CONTEXT, Symbol("buffer") => SYNFIRE_TAG_BUFFER, Symbol("layer") => SYNFIRE_TAG_LAYER, Symbol("graph") => SYNFIRE_TAG_GRAPH, Symbol("synapse") => SYNFIRE_TAG_SYNAPSE, Symbol("optimizer") => SYNFIRE_TAG_OPTIMIZER, Symbol("network") => SYNFIRE_TAG_NETWORK, Symbol("model") => SYNFIRE_TAG_MODEL,)
+const log_names = (Symbol("warning") => SYNFIRE_LOG_WARNING, Symbol("choice") => SYNFIRE_LOG_CHOICE,)
 const memory_names = (Symbol("device") => SYNFIRE_MEMORY_DEVICE, Symbol("pinned") => SYNFIRE_MEMORY_PINNED, Symbol("host") => SYNFIRE_MEMORY_HOST, Symbol("transient") => SYNFIRE_MEMORY_TRANSIENT,)
 const dtype_names = (Symbol("f32") => SYNFIRE_DTYPE_F32, Symbol("f64") => SYNFIRE_DTYPE_F64, Symbol("bits") => SYNFIRE_DTYPE_BITS, Symbol("f16") => SYNFIRE_DTYPE_F16, Symbol("bf16") => SYNFIRE_DTYPE_BF16, Symbol("u8") => SYNFIRE_DTYPE_U8, Symbol("time_bits") => SYNFIRE_DTYPE_TIME_BITS, Symbol("u32") => SYNFIRE_DTYPE_U32, Symbol("u64") => SYNFIRE_DTYPE_U64,)
-const model_names = (Symbol("default") => SYNFIRE_MODEL_DEFAULT, Symbol("if") => SYNFIRE_MODEL_IF, Symbol("lif") => SYNFIRE_MODEL_LIF, Symbol("plif") => SYNFIRE_MODEL_PLIF, Symbol("qif") => SYNFIRE_MODEL_QIF, Symbol("eif") => SYNFIRE_MODEL_EIF, Symbol("izhikevich") => SYNFIRE_MODEL_IZHIKEVICH, Symbol("li") => SYNFIRE_MODEL_LI,)
-const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol("sigmoid") => SYNFIRE_SURROGATE_SIGMOID, Symbol("atan") => SYNFIRE_SURROGATE_ATAN, Symbol("piecewise_quadratic") => SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC, Symbol("piecewise_exp") => SYNFIRE_SURROGATE_PIECEWISE_EXP, Symbol("soft_sign") => SYNFIRE_SURROGATE_SOFT_SIGN, Symbol("super_spike") => SYNFIRE_SURROGATE_SUPER_SPIKE, Symbol("erf") => SYNFIRE_SURROGATE_ERF, Symbol("piecewise_leaky_relu") => SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, Symbol("s2nn") => SYNFIRE_SURROGATE_S2NN, Symbol("q_pseudo_spike") => SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE, Symbol("leaky_k_relu") => SYNFIRE_SURROGATE_LEAKY_K_RELU, Symbol("fake_numerical_gradient") => SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT, Symbol("log_tailed_relu") => SYNFIRE_SURROGATE_LOG_TAILED_RELU, Symbol("nonzero_sign_log_abs") => SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS, Symbol("squarewave_fourier_series") => SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES, Symbol("rect") => SYNFIRE_SURROGATE_RECT,)
+const model_names = (Symbol("default") => SYNFIRE_MODEL_DEFAULT, Symbol("if") => SYNFIRE_MODEL_IF, Symbol("lif") => SYNFIRE_MODEL_LIF, Symbol("plif") => SYNFIRE_MODEL_PLIF, Symbol("qif") => SYNFIRE_MODEL_QIF, Symbol("eif") => SYNFIRE_MODEL_EIF, Symbol("izhikevich") => SYNFIRE_MODEL_IZHIKEVICH, Symbol("li") => SYNFIRE_MODEL_LI, Symbol("lif_exact") => SYNFIRE_MODEL_LIF_EXACT, Symbol("li_exact") => SYNFIRE_MODEL_LI_EXACT, Symbol("cuba_lif") => SYNFIRE_MODEL_CUBA_LIF, Symbol("cuba_li") => SYNFIRE_MODEL_CUBA_LI, Symbol("alif") => SYNFIRE_MODEL_ALIF, Symbol("cuba_lif_exact") => SYNFIRE_MODEL_CUBA_LIF_EXACT, Symbol("cuba_li_exact") => SYNFIRE_MODEL_CUBA_LI_EXACT, Symbol("integrator") => SYNFIRE_MODEL_INTEGRATOR,)
+const surrogate_names = (Symbol("default") => SYNFIRE_SURROGATE_DEFAULT, Symbol("sigmoid") => SYNFIRE_SURROGATE_SIGMOID, Symbol("atan") => SYNFIRE_SURROGATE_ATAN, Symbol("piecewise_quadratic") => SYNFIRE_SURROGATE_PIECEWISE_QUADRATIC, Symbol("piecewise_exp") => SYNFIRE_SURROGATE_PIECEWISE_EXP, Symbol("soft_sign") => SYNFIRE_SURROGATE_SOFT_SIGN, Symbol("super_spike") => SYNFIRE_SURROGATE_SUPER_SPIKE, Symbol("erf") => SYNFIRE_SURROGATE_ERF, Symbol("piecewise_leaky_relu") => SYNFIRE_SURROGATE_PIECEWISE_LEAKY_RELU, Symbol("s2nn") => SYNFIRE_SURROGATE_S2NN, Symbol("q_pseudo_spike") => SYNFIRE_SURROGATE_Q_PSEUDO_SPIKE, Symbol("leaky_k_relu") => SYNFIRE_SURROGATE_LEAKY_K_RELU, Symbol("fake_numerical_gradient") => SYNFIRE_SURROGATE_FAKE_NUMERICAL_GRADIENT, Symbol("log_tailed_relu") => SYNFIRE_SURROGATE_LOG_TAILED_RELU, Symbol("nonzero_sign_log_abs") => SYNFIRE_SURROGATE_NONZERO_SIGN_LOG_ABS, Symbol("squarewave_fourier_series") => SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES, Symbol("rect") => SYNFIRE_SURROGATE_RECT, Symbol("multi_gaussian") => SYNFIRE_SURROGATE_MULTI_GAUSSIAN,)
 const load_names = (Symbol("check") => SYNFIRE_LOAD_CHECK, Symbol("compile") => SYNFIRE_LOAD_COMPILE, Symbol("finish") => SYNFIRE_LOAD_FINISH,)
-const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT,)
+const reset_names = (Symbol("hard") => SYNFIRE_RESET_HARD, Symbol("soft") => SYNFIRE_RESET_SOFT, Symbol("soft_delayed") => SYNFIRE_RESET_SOFT_DELAYED,)
 const tape_names = (Symbol("recompute") => SYNFIRE_TAPE_RECOMPUTE, Symbol("none") => SYNFIRE_TAPE_NONE, Symbol("store") => SYNFIRE_TAPE_STORE, Symbol("store_narrow") => SYNFIRE_TAPE_STORE_NARROW,)
 const count_names = (Symbol("per_neuron") => SYNFIRE_COUNT_PER_NEURON, Symbol("per_step") => SYNFIRE_COUNT_PER_STEP, Symbol("total") => SYNFIRE_COUNT_TOTAL,)
 const events_by_names = (Symbol("time") => SYNFIRE_EVENTS_BY_TIME, Symbol("count") => SYNFIRE_EVENTS_BY_COUNT,)
@@ -288,6 +335,7 @@ const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => 
 const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") => SYNFIRE_INPUT_VALUES, Symbol("counts") => SYNFIRE_INPUT_COUNTS,)
 const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFORM, Symbol("normal") => SYNFIRE_INITIALIZATION_NORMAL, Symbol("zero") => SYNFIRE_INITIALIZATION_ZERO,)
 const scope_names = (Symbol("neuron") => SYNFIRE_SCOPE_NEURON, Symbol("channel") => SYNFIRE_SCOPE_CHANNEL, Symbol("layer") => SYNFIRE_SCOPE_LAYER,)
+const schedule_names = (Symbol("constant") => SYNFIRE_SCHEDULE_CONSTANT, Symbol("cosine") => SYNFIRE_SCHEDULE_COSINE, Symbol("step") => SYNFIRE_SCHEDULE_STEP,)
 const optimizer_kind_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_KIND_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_KIND_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_KIND_ADAMW,)
 const network_input_names = (Symbol("spikes") => SYNFIRE_NETWORK_INPUT_SPIKES, Symbol("values") => SYNFIRE_NETWORK_INPUT_VALUES, Symbol("rates") => SYNFIRE_NETWORK_INPUT_RATES, Symbol("counts") => SYNFIRE_NETWORK_INPUT_COUNTS,)
 const readout_names = (Symbol("sum") => SYNFIRE_READOUT_SUM, Symbol("mean") => SYNFIRE_READOUT_MEAN, Symbol("max") => SYNFIRE_READOUT_MAX, Symbol("last") => SYNFIRE_READOUT_LAST, Symbol("steps") => SYNFIRE_READOUT_STEPS,)
@@ -336,6 +384,54 @@ synfire_context_properties(; backend=0, device=0, fallback_reason=0, n_threads=0
     synfire_context_properties(sizeof(synfire_context_properties), backend, device, fallback_reason, n_threads, compute_major, compute_minor, n_multiprocessors, driver_version, runtime_version, memory_bytes, name)
 
 """
+Where the library gets host memory from.
+"""
+struct synfire_memory_desc
+    struct_size::UInt32
+    reserved::UInt32
+    allocate::synfire_allocate_callback
+    release::synfire_release_memory_callback
+    user::Ptr{Cvoid}
+end
+synfire_memory_desc(; reserved=0, allocate=C_NULL, release=C_NULL, user=C_NULL) =
+    synfire_memory_desc(sizeof(synfire_memory_desc), reserved, allocate, release, user)
+
+"""
+Memory that an object holds now, in bytes, with everything that belongs to it: that of a network includes its layers, synapses and graphs, that of a context all objects on it. An object that was destroyed counts until it is freed.
+"""
+struct synfire_memory_use
+    struct_size::UInt32
+    has_containers::Int32
+    host_bytes::UInt64
+    host_blocks::UInt64
+    pinned_bytes::UInt64
+    device_bytes::UInt64
+    library_bytes::UInt64
+    context_bytes::UInt64
+    buffer_bytes::UInt64
+    layer_bytes::UInt64
+    graph_bytes::UInt64
+    synapse_bytes::UInt64
+    optimizer_bytes::UInt64
+    network_bytes::UInt64
+    model_bytes::UInt64
+end
+synfire_memory_use(; has_containers=0, host_bytes=0, host_blocks=0, pinned_bytes=0, device_bytes=0, library_bytes=0, context_bytes=0, buffer_bytes=0, layer_bytes=0, graph_bytes=0, synapse_bytes=0, optimizer_bytes=0, network_bytes=0, model_bytes=0) =
+    synfire_memory_use(sizeof(synfire_memory_use), has_containers, host_bytes, host_blocks, pinned_bytes, device_bytes, library_bytes, context_bytes, buffer_bytes, layer_bytes, graph_bytes, synapse_bytes, optimizer_bytes, network_bytes, model_bytes)
+
+"""
+Who hears messages.
+"""
+struct synfire_log_desc
+    struct_size::UInt32
+    level::Int32
+    log::synfire_log_callback
+    user::Ptr{Cvoid}
+end
+synfire_log_desc(; level=0, log=C_NULL, user=C_NULL) =
+    synfire_log_desc(sizeof(synfire_log_desc), level, log, user)
+
+"""
 How to create a buffer. Zero means the default in every field except `struct_size`. Either `n_elements` or `shape` must be given.
 """
 struct synfire_buffer_desc
@@ -353,6 +449,33 @@ struct synfire_buffer_desc
 end
 synfire_buffer_desc(; memory=0, dtype=0, reserved=0, n_elements=0, data=C_NULL, row_pitch=0, release=C_NULL, release_user=C_NULL, release_flag=C_NULL, shape=ntuple(_ -> zero(UInt64), 4)) =
     synfire_buffer_desc(sizeof(synfire_buffer_desc), memory, dtype, reserved, n_elements, data, row_pitch, release, release_user, release_flag, shape)
+
+"""
+A tensor of another library: synfire_buffer_from_dlpack(). Zero means the default in every field except `struct_size`.
+"""
+struct synfire_from_dlpack_desc
+    struct_size::UInt32
+    unversioned::Int32
+    tensor::Ptr{Cvoid}
+    stream::synfire_stream
+    words::Int32
+    reserved::UInt32
+end
+synfire_from_dlpack_desc(; unversioned=0, tensor=C_NULL, stream=C_NULL, words=0, reserved=0) =
+    synfire_from_dlpack_desc(sizeof(synfire_from_dlpack_desc), unversioned, tensor, stream, words, reserved)
+
+"""
+A tensor for another library: synfire_buffer_to_dlpack(). Zero means the default in every field except `struct_size`.
+"""
+struct synfire_to_dlpack_desc
+    struct_size::UInt32
+    unversioned::Int32
+    stream::synfire_stream
+    with_sign::Int32
+    reserved::UInt32
+end
+synfire_to_dlpack_desc(; unversioned=0, stream=C_NULL, with_sign=0, reserved=0) =
+    synfire_to_dlpack_desc(sizeof(synfire_to_dlpack_desc), unversioned, stream, with_sign, reserved)
 
 """
 A text to load: the header that `synfire_add_model` takes, as memory or as a file. Zero means the default in every field except `struct_size`.
@@ -422,9 +545,11 @@ struct synfire_layer_desc
     detach_reset::Int32
     undecayed_input::Int32
     threads_per_block::UInt32
+    strict_threshold::Int32
+    refractory_steps::Int32
 end
-synfire_layer_desc(; model=0, n_steps=0, n_neurons=0, batch=0, dtype=0, reset=0, surrogate=0, detach_reset=0, undecayed_input=0, threads_per_block=0) =
-    synfire_layer_desc(sizeof(synfire_layer_desc), model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block)
+synfire_layer_desc(; model=0, n_steps=0, n_neurons=0, batch=0, dtype=0, reset=0, surrogate=0, detach_reset=0, undecayed_input=0, threads_per_block=0, strict_threshold=0, refractory_steps=0) =
+    synfire_layer_desc(sizeof(synfire_layer_desc), model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block, strict_threshold, refractory_steps)
 
 """
 Bytes that a layer needs on its device, known before anything is allocated. Sizes of a tape are per tape: every recorded forward with a tape has one until its graph is destroyed, and the layer's eager forwards share one.
@@ -1342,6 +1467,25 @@ synfire_conv2d_desc(; input_kind=0, channels=0, output_channels=0, height=0, wid
     synfire_conv2d_desc(sizeof(synfire_conv2d_desc), input_kind, channels, output_channels, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x, groups, output_padding_y, output_padding_x, transposed, dtype, bias, frozen, gradient_bits, input_gradient_bits, initialization, count_bound, count_scale, weight_bits, gain, seed, mask, mask_length)
 
 """
+How to create a population code. Zero means the default in every field except `struct_size`, `channels` and `n_cells`.
+"""
+struct synfire_population_desc
+    struct_size::UInt32
+    dtype::Int32
+    channels::Int64
+    n_cells::Int64
+    height::Int64
+    width::Int64
+    lower::Float64
+    upper::Float64
+    sigma::Float64
+    frozen::Int32
+    reserved::UInt32
+end
+synfire_population_desc(; dtype=0, channels=0, n_cells=0, height=0, width=0, lower=0, upper=0, sigma=0, frozen=0, reserved=0) =
+    synfire_population_desc(sizeof(synfire_population_desc), dtype, channels, n_cells, height, width, lower, upper, sigma, frozen, reserved)
+
+"""
 Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().
 """
 struct synfire_synapse_memory
@@ -1472,7 +1616,7 @@ struct synfire_optimizer_desc
     struct_size::UInt32
     kind::Int32
     nesterov::Int32
-    reserved::UInt32
+    batches_per_step::UInt32
     learning_rate::Float64
     weight_decay::Float64
     momentum::Float64
@@ -1481,21 +1625,24 @@ struct synfire_optimizer_desc
     epsilon::Float64
     clip_norm::Float64
 end
-synfire_optimizer_desc(; kind=0, nesterov=0, reserved=0, learning_rate=0, weight_decay=0, momentum=0, beta1=0, beta2=0, epsilon=0, clip_norm=0) =
-    synfire_optimizer_desc(sizeof(synfire_optimizer_desc), kind, nesterov, reserved, learning_rate, weight_decay, momentum, beta1, beta2, epsilon, clip_norm)
+synfire_optimizer_desc(; kind=0, nesterov=0, batches_per_step=0, learning_rate=0, weight_decay=0, momentum=0, beta1=0, beta2=0, epsilon=0, clip_norm=0) =
+    synfire_optimizer_desc(sizeof(synfire_optimizer_desc), kind, nesterov, batches_per_step, learning_rate, weight_decay, momentum, beta1, beta2, epsilon, clip_norm)
 
 """
 A step of an optimiser. Zero means the default in every field except `struct_size`.
 """
 struct synfire_optimizer_step_desc
     struct_size::UInt32
-    reserved::UInt32
+    schedule::Int32
     learning_rate::Float64
     weight_decay::Float64
     clip_norm::Float64
+    warmup_steps::Int64
+    schedule_steps::Int64
+    schedule_factor::Float64
 end
-synfire_optimizer_step_desc(; reserved=0, learning_rate=0, weight_decay=0, clip_norm=0) =
-    synfire_optimizer_step_desc(sizeof(synfire_optimizer_step_desc), reserved, learning_rate, weight_decay, clip_norm)
+synfire_optimizer_step_desc(; schedule=0, learning_rate=0, weight_decay=0, clip_norm=0, warmup_steps=0, schedule_steps=0, schedule_factor=0) =
+    synfire_optimizer_step_desc(sizeof(synfire_optimizer_step_desc), schedule, learning_rate, weight_decay, clip_norm, warmup_steps, schedule_steps, schedule_factor)
 
 """
 Memory of an optimiser, in bytes of device memory: synfire_optimizer_query_memory().
@@ -1639,6 +1786,19 @@ end
 synfire_network_file_desc(; inference=0, n_steps=0, batch=0, n_slots=0, replace_nonfinite=0) =
     synfire_network_file_desc(sizeof(synfire_network_file_desc), inference, n_steps, batch, n_slots, replace_nonfinite)
 
+"""
+An array of a file for an array of a network: synfire_network_load_arrays(). Since ABI 0.3.
+"""
+struct synfire_array_source
+    theirs::Ptr{UInt8}
+    ours::Ptr{UInt8}
+    layout::Ptr{UInt8}
+    is_loaded::Int32
+    reserved::UInt32
+end
+synfire_array_source(; theirs=C_NULL, ours=C_NULL, layout=C_NULL, is_loaded=0, reserved=0) =
+    synfire_array_source(theirs, ours, layout, is_loaded, reserved)
+
 # ---- Functions ---------------------------------------------------------------------------------------------------------
 
 # The addresses of the functions, filled in when the library is loaded.
@@ -1652,6 +1812,10 @@ mutable struct FunctionTable
     synfire_context_reclaim::Ptr{Cvoid}
     synfire_context_synchronize::Ptr{Cvoid}
     synfire_context_get_properties::Ptr{Cvoid}
+    synfire_memory_set_functions::Ptr{Cvoid}
+    synfire_memory_get_use::Ptr{Cvoid}
+    synfire_context_get_memory_use::Ptr{Cvoid}
+    synfire_log_set_function::Ptr{Cvoid}
     synfire_buffer_create::Ptr{Cvoid}
     synfire_buffer_destroy::Ptr{Cvoid}
     synfire_buffer_get_data::Ptr{Cvoid}
@@ -1660,6 +1824,8 @@ mutable struct FunctionTable
     synfire_buffer_download::Ptr{Cvoid}
     synfire_buffer_fill::Ptr{Cvoid}
     synfire_buffer_mark_written::Ptr{Cvoid}
+    synfire_buffer_from_dlpack::Ptr{Cvoid}
+    synfire_buffer_to_dlpack::Ptr{Cvoid}
     synfire_model_id::Ptr{Cvoid}
     synfire_surrogate_id::Ptr{Cvoid}
     synfire_model_load::Ptr{Cvoid}
@@ -1675,6 +1841,7 @@ mutable struct FunctionTable
     synfire_layer_create::Ptr{Cvoid}
     synfire_layer_destroy::Ptr{Cvoid}
     synfire_layer_get_desc::Ptr{Cvoid}
+    synfire_layer_get_memory_use::Ptr{Cvoid}
     synfire_layer_set_parameter::Ptr{Cvoid}
     synfire_layer_get_parameter::Ptr{Cvoid}
     synfire_layer_set_parameters::Ptr{Cvoid}
@@ -1767,11 +1934,14 @@ mutable struct FunctionTable
     synfire_graph_get_slot::Ptr{Cvoid}
     synfire_graph_write_dot::Ptr{Cvoid}
     synfire_graph_get_statistics::Ptr{Cvoid}
+    synfire_graph_get_memory_use::Ptr{Cvoid}
     synfire_graph_reset_statistics::Ptr{Cvoid}
     synfire_synapse_query_memory::Ptr{Cvoid}
     synfire_synapse_create::Ptr{Cvoid}
     synfire_synapse_query_memory_one_to_one::Ptr{Cvoid}
     synfire_synapse_create_one_to_one::Ptr{Cvoid}
+    synfire_synapse_query_memory_population::Ptr{Cvoid}
+    synfire_synapse_create_population::Ptr{Cvoid}
     synfire_synapse_query_memory_conv2d::Ptr{Cvoid}
     synfire_synapse_create_conv2d::Ptr{Cvoid}
     synfire_synapse_destroy::Ptr{Cvoid}
@@ -1793,6 +1963,7 @@ mutable struct FunctionTable
     synfire_optimizer_add_weights::Ptr{Cvoid}
     synfire_optimizer_add_bias::Ptr{Cvoid}
     synfire_optimizer_add_parameter::Ptr{Cvoid}
+    synfire_optimizer_set_factors::Ptr{Cvoid}
     synfire_optimizer_query_memory::Ptr{Cvoid}
     synfire_optimizer_read::Ptr{Cvoid}
     synfire_optimizer_write::Ptr{Cvoid}
@@ -1811,6 +1982,7 @@ mutable struct FunctionTable
     synfire_network_set_value::Ptr{Cvoid}
     synfire_network_get_value::Ptr{Cvoid}
     synfire_network_train_parameter::Ptr{Cvoid}
+    synfire_network_set_scope::Ptr{Cvoid}
     synfire_network_set_mask::Ptr{Cvoid}
     synfire_network_set_class_weights::Ptr{Cvoid}
     synfire_network_query_memory::Ptr{Cvoid}
@@ -1832,13 +2004,16 @@ mutable struct FunctionTable
     synfire_network_get_optimizer::Ptr{Cvoid}
     synfire_network_get_graph::Ptr{Cvoid}
     synfire_network_get_buffer::Ptr{Cvoid}
+    synfire_network_get_memory_use::Ptr{Cvoid}
     synfire_network_save::Ptr{Cvoid}
     synfire_network_save_to_memory::Ptr{Cvoid}
     synfire_network_load::Ptr{Cvoid}
     synfire_network_load_from_memory::Ptr{Cvoid}
     synfire_network_create_from_file::Ptr{Cvoid}
     synfire_network_create_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    synfire_network_load_arrays::Ptr{Cvoid}
+    synfire_network_load_arrays_from_memory::Ptr{Cvoid}
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -1942,6 +2117,50 @@ Describes what a context runs on.
 end
 
 """
+    synfire_memory_set_functions(desc)
+
+Sets the functions that give host memory to the library and take it back, for the whole process: before the first context, or when everything is destroyed and freed. It frees first what earlier destroy calls queued. While the library holds memory, it is refused, and the text says how much: that is a leak, or something that is still in use.
+"""
+@inline function synfire_memory_set_functions(desc)
+    address = functions.synfire_memory_set_functions
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Ptr{synfire_memory_desc},), desc)
+end
+
+"""
+    synfire_memory_get_use(use)
+
+Reports the memory that the library holds in this process.
+"""
+@inline function synfire_memory_get_use(use)
+    address = functions.synfire_memory_get_use
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Ptr{synfire_memory_use},), use)
+end
+
+"""
+    synfire_context_get_memory_use(context, use)
+
+Reports the memory that a context and all objects on it hold.
+"""
+@inline function synfire_context_get_memory_use(context, use)
+    address = functions.synfire_context_get_memory_use
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_memory_use}), context, use)
+end
+
+"""
+    synfire_log_set_function(desc)
+
+Sets the function that hears the library's messages in this process; at first there is none. When it returns, the function before is no longer running and is not called again.
+"""
+@inline function synfire_log_set_function(desc)
+    address = functions.synfire_log_set_function
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Ptr{synfire_log_desc},), desc)
+end
+
+"""
     synfire_buffer_create(context, desc, buffer)
 
 Creates a buffer over memory that the library allocates, zero-filled, or borrows. Borrowed memory is released through its release function when nothing needs it any more: the buffer is destroyed, no graph uses it, and no layer has a tape made from it.
@@ -2027,6 +2246,28 @@ Reports that a buffer's memory was written behind the library's back: by the hos
     address = functions.synfire_buffer_mark_written
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_buffer,), buffer)
+end
+
+"""
+    synfire_buffer_from_dlpack(context, desc, buffer)
+
+Creates a buffer over the memory of a tensor of another library, without a copy, by the structures of DLPack (https://dmlc.github.io/dlpack).
+"""
+@inline function synfire_buffer_from_dlpack(context, desc, buffer)
+    address = functions.synfire_buffer_from_dlpack
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_from_dlpack_desc}, Ptr{synfire_buffer}), context, desc, buffer)
+end
+
+"""
+    synfire_buffer_to_dlpack(buffer, desc, tensor)
+
+Gives the memory of a buffer to another library as a tensor, without a copy, by the structures of DLPack (https://dmlc.github.io/dlpack). The memory stays valid until the tensor's deleter is called, also if the buffer is destroyed before; the deleter may be called on any thread.
+"""
+@inline function synfire_buffer_to_dlpack(buffer, desc, tensor)
+    address = functions.synfire_buffer_to_dlpack
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_buffer, Ptr{synfire_to_dlpack_desc}, Ptr{Ptr{Cvoid}}), buffer, desc, tensor)
 end
 
 """
@@ -2195,9 +2436,20 @@ Describes a layer: what a program needs that has only its handle, such as that o
 end
 
 """
+    synfire_layer_get_memory_use(layer, use)
+
+Reports the memory that a layer holds: state, parameters, and the tape and sums of its passes that ran now. Those of recorded passes belong to their graph.
+"""
+@inline function synfire_layer_get_memory_use(layer, use)
+    address = functions.synfire_layer_get_memory_use
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_layer, Ptr{synfire_memory_use}), layer, use)
+end
+
+"""
     synfire_layer_set_parameter(layer, name, values, count)
 
-Sets a parameter: one number for the whole layer, or one per neuron (shared across the batch).
+Sets a parameter: one number for the whole layer, one per neuron (shared across the batch) or, since ABI 0.3, one per channel: of C values, neuron i has value i mod C, as in maps `[H, W, C]`.
 """
 @inline function synfire_layer_set_parameter(layer, name, values, count)
     address = functions.synfire_layer_set_parameter
@@ -3207,6 +3459,17 @@ Reports how many replays there were, how many waits were late, and how long repl
 end
 
 """
+    synfire_graph_get_memory_use(graph, use)
+
+Reports the memory that a graph holds: operations, slots, tapes, values and its arena. Buffers and layers that it uses count where they were created.
+"""
+@inline function synfire_graph_get_memory_use(graph, use)
+    address = functions.synfire_graph_get_memory_use
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_graph, Ptr{synfire_memory_use}), graph, use)
+end
+
+"""
     synfire_graph_reset_statistics(graph)
 
 Resets the statistics of synfire_graph_get_statistics(). Replays in flight are counted when they are found to be done.
@@ -3259,6 +3522,28 @@ Creates a one-to-one synapse.
     address = functions.synfire_synapse_create_one_to_one
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_context, Ptr{synfire_one_to_one_desc}, Ptr{synfire_synapse}), context, desc, synapse)
+end
+
+"""
+    synfire_synapse_query_memory_population(desc, memory)
+
+Computes how much memory a population code would take, before anything is allocated.
+"""
+@inline function synfire_synapse_query_memory_population(desc, memory)
+    address = functions.synfire_synapse_query_memory_population
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Ptr{synfire_population_desc}, Ptr{synfire_synapse_memory}), desc, memory)
+end
+
+"""
+    synfire_synapse_create_population(context, desc, synapse)
+
+Creates a population code, a synapse whose arrays are the places and widths of its cells.
+"""
+@inline function synfire_synapse_create_population(context, desc, synapse)
+    address = functions.synfire_synapse_create_population
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_population_desc}, Ptr{synfire_synapse}), context, desc, synapse)
 end
 
 """
@@ -3493,6 +3778,17 @@ Adds a parameter of a layer.
 end
 
 """
+    synfire_optimizer_set_factors(optimizer, member, learning_rate_factor, weight_decay_factor, frozen)
+
+Changes the factors of a member, or freezes it, from the next step on.
+"""
+@inline function synfire_optimizer_set_factors(optimizer, member, learning_rate_factor, weight_decay_factor, frozen)
+    address = functions.synfire_optimizer_set_factors
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_optimizer, Int32, Float64, Float64, Int32), optimizer, member, learning_rate_factor, weight_decay_factor, frozen)
+end
+
+"""
     synfire_optimizer_query_memory(optimizer, memory)
 
 Says how much memory an optimiser takes with the members that it has.
@@ -3539,7 +3835,7 @@ end
 """
     synfire_graph_record_optimizer_step(graph, optimizer, desc)
 
-Appends a step of an optimiser, with the values `\"learning_rate\"`, `\"weight_decay\"` and `\"clip_norm\"` (at least 0).
+Appends a step of an optimiser, with the values `\"learning_rate\"`, `\"weight_decay\"` and `\"clip_norm\"` (at least 0), and those of its schedule: `\"schedule\"`, `\"warmup_steps\"`, `\"schedule_steps\"` and `\"schedule_factor\"`.
 """
 @inline function synfire_graph_record_optimizer_step(graph, optimizer, desc)
     address = functions.synfire_graph_record_optimizer_step
@@ -3638,7 +3934,7 @@ end
 """
     synfire_network_add_optimizer(network, name, kind, learning_rate)
 
-Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters of synfire_network_train_parameter(), pair after pair of synapse and neurons. Its values are the fields of synfire_optimizer_desc from `\"nesterov\"` on, with the same defaults; here, a weight decay of 0 is none. `\"learning_rate\"`, `\"weight_decay\"` and `\"clip_norm\"` can change between replays.
+Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters of synfire_network_train_parameter(), pair after pair of synapse and neurons. Its values are the fields of synfire_optimizer_desc from `\"nesterov\"` on, with the same defaults; here, a weight decay of 0 is none. `\"learning_rate\"`, `\"weight_decay\"` and `\"clip_norm\"` can change between replays. So can those of the schedule, which are the fields of synfire_optimizer_step_desc, since ABI 0.3: `\"warmup_steps\"`, `\"schedule\"`, `\"schedule_steps\"` and `\"schedule_factor\"`. A schedule other than the constant one needs `\"schedule_steps\"`. A cosine has an end: synfire_network_train() refuses batches that would go beyond it.
 """
 @inline function synfire_network_add_optimizer(network, name, kind, learning_rate)
     address = functions.synfire_network_add_optimizer
@@ -3688,6 +3984,17 @@ Lets the optimiser train a parameter of neurons, as synfire_optimizer_add_parame
     address = functions.synfire_network_train_parameter
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_network, Cstring, Cstring, Int32, Float64, Float64, Float64, Float64), network, stage, parameter, per_neuron, learning_rate_factor, weight_decay_factor, lower, upper)
+end
+
+"""
+    synfire_network_set_scope(network, stage, parameter, scope)
+
+Says how many numbers a parameter of neurons is: one for each neuron, one for each channel of their map, or one for the layer, as it is at first. All begin with the value of the stage. The optimiser trains as many, if it trains the parameter (synfire_network_train_parameter(), where a `per_neuron` of 1 says SYNFIRE_SCOPE_NEURON too, and one of 0 says nothing; the last of several calls counts). Files have all of them. The stage's layer gives and takes them one by one (synfire_network_get_layer(), synfire_layer_set_parameter()).
+"""
+@inline function synfire_network_set_scope(network, stage, parameter, scope)
+    address = functions.synfire_network_set_scope
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Cstring, Int32), network, stage, parameter, scope)
 end
 
 """
@@ -3880,7 +4187,7 @@ end
 """
     synfire_network_get_layer(network, stage, layer)
 
-Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse.
+Returns the layer of a stage, as synfire_network_get_synapse() returns a synapse. The layer of neurons in a cycle has one step, and its state is without the last spikes of the neurons, which the network keeps.
 """
 @inline function synfire_network_get_layer(network, stage, layer)
     address = functions.synfire_network_get_layer
@@ -3919,6 +4226,17 @@ Returns a buffer, as synfire_network_get_synapse() returns a synapse.
     address = functions.synfire_network_get_buffer
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_network, Cstring, Ptr{synfire_buffer}), network, name, buffer)
+end
+
+"""
+    synfire_network_get_memory_use(network, use)
+
+Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it made. synfire_network_query_memory() says before what it will need.
+"""
+@inline function synfire_network_get_memory_use(network, use)
+    address = functions.synfire_network_get_memory_use
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{synfire_memory_use}), network, use)
 end
 
 """
@@ -3985,4 +4303,26 @@ Creates the network of a file that is in memory; as synfire_network_create_from_
     address = functions.synfire_network_create_from_memory
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_context, Ptr{Cvoid}, UInt64, Ptr{synfire_network_file_desc}, Ptr{synfire_network}), context, data, bytes, desc, network)
+end
+
+"""
+    synfire_network_load_arrays(network, path, sources, n_sources, leave_out)
+
+Loads arrays of any safetensors file by their names, such as weights from another tool, or those of another network of which this one has a part. All others stay as they are, and so do states and what the optimiser remembers.
+"""
+@inline function synfire_network_load_arrays(network, path, sources, n_sources, leave_out)
+    address = functions.synfire_network_load_arrays
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Ptr{synfire_array_source}, UInt64, Int32), network, path, sources, n_sources, leave_out)
+end
+
+"""
+    synfire_network_load_arrays_from_memory(network, data, bytes, sources, n_sources, leave_out)
+
+Loads arrays of a safetensors file that is in memory; as synfire_network_load_arrays().
+"""
+@inline function synfire_network_load_arrays_from_memory(network, data, bytes, sources, n_sources, leave_out)
+    address = functions.synfire_network_load_arrays_from_memory
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Ptr{Cvoid}, UInt64, Ptr{synfire_array_source}, UInt64, Int32), network, data, bytes, sources, n_sources, leave_out)
 end

@@ -30,17 +30,51 @@ function set_data!(network::Network, set, inputs::AbstractArray, labels::Abstrac
 end
 
 """
+    evaluate(network, inputs, labels; first_label=nothing) -> NamedTuple
+
+Evaluates rows with one label each, from arrays as [`set_data!`](@ref) takes them; they become the evaluation data.
+"""
+evaluate(network::Network, inputs::AbstractArray, labels::AbstractArray{<:Integer}; first_label=nothing) =
+    evaluate(set_data!(network, :evaluation, inputs, labels; first_label=first_label))
+
+"""
+    infer(network, inputs) -> Array
+
+Computes the output for rows of inputs, which are the last dimension of the array, and returns `[C, R]`, or `[C, T, R]` with a
+readout of every step. Packed spikes are `UInt32`.
+"""
+function infer(network::Network, inputs::AbstractArray)
+    input, output = Buffer(network, :input), Buffer(network, :output)
+    n_rows, row = size(inputs, ndims(inputs)), size(input, 1) * size(input, 3)
+    n_rows > 0 && length(inputs) == n_rows * row ||
+        throw(DimensionMismatch("inputs of size $(size(inputs)); allowed: rows of $row elements, which are the last " *
+                                "dimension"))
+    n_steps = size(output, 3)
+    outputs = zeros(eltype(output), (n_steps == 1 ? (size(output, 1),) : (size(output, 1), n_steps))..., n_rows)
+    Buffer(network.context, inputs; memory=:host) do rows
+        Buffer(network.context, outputs; memory=:host) do results
+            infer!(network, rows, n_rows, results)
+            copyto!(outputs, results)
+        end
+    end
+    return outputs
+end
+
+"""
     set_value!(network, stage, name, symbol)
 
 Sets a value of a stage to a constant: `set_value!(network, :hidden, :surrogate, :atan)`.
 """
 function set_value!(network::Network, stage, name::Union{Symbol,AbstractString}, value::Symbol)
     names = (dtype=LibSynfire.dtype_names, reset=LibSynfire.reset_names, surrogate=LibSynfire.surrogate_names,
-             tape=LibSynfire.tape_names, initialization=LibSynfire.initialization_names)
+             tape=LibSynfire.tape_names, initialization=LibSynfire.initialization_names,
+             schedule=LibSynfire.schedule_names)
     haskey(names, Symbol(name)) ||
         throw(ArgumentError("$name = :$value; allowed: a number; symbols for $(join(keys(names), ", "))"))
     return set_value!(network, stage, name, constant(String(name), names[Symbol(name)], value))
 end
+
+has_delay(source) = source isa Pair && source.second isa Integer
 
 """
     add_stage!(network, kind, name; reads=nothing, values...)
@@ -49,11 +83,13 @@ Adds a stage of any kind, with its values as keywords:
 
     add_stage!(network, :synapse, :second; reads=:hidden, n_outputs=3, initialization=:normal)
     add_stage!(network, :readout, :mean; reads=:hidden => :spikes, reduction=:mean)
+    add_stage!(network, :synapse, :back; reads=:hidden => 1, n_outputs=3)
 
 The functions that add one kind of stage say which values there are; what they take by position has the name that it has
 there, `kind`, `n_features`, `n_outputs`, `model`, `reduction` and `of_spikes`. `reads` is the name of a stage that was
-added before, or a name and a port (`:spikes` or `:v` of neurons), or a tuple of these. Default: the stage before. A value is
-a number, a `Bool`, or the name of a constant.
+added before, or a name and a port (`:spikes` or `:v` of neurons), or a name and a delay in steps, or a tuple of these. With
+a delay, a synapse, a convolution or a scale may name neurons that are added later. Default: the stage before. A value is a
+number, a `Bool`, or the name of a constant.
 """
 function add_stage!(network::Network, kind::Union{Symbol,AbstractString}, name::Union{Symbol,AbstractString};
                     reads=nothing, values...)
@@ -62,7 +98,8 @@ function add_stage!(network::Network, kind::Union{Symbol,AbstractString}, name::
     inputs = list!(operands, LibSynfire.synfire_stage_input,
                    [LibSynfire.synfire_stage_input(
                         stage=text!(operands, source isa Pair ? source.first : source),
-                        port=text!(operands, source isa Pair ? source.second : nothing), delay=0)
+                        port=text!(operands, has_delay(source) || !(source isa Pair) ? nothing : source.second),
+                        delay=has_delay(source) ? source.second : 0)
                     for source in sources])
     given = list!(operands, LibSynfire.synfire_stage_value,
                   [LibSynfire.synfire_stage_value(
@@ -159,6 +196,40 @@ Loads what [`save_to_memory`](@ref) has returned into a network with the same st
 function load_from_memory!(network::Network, file::Vector{UInt8})
     check(LibSynfire.synfire_network_load_from_memory(network, file, length(file)))
     return network
+end
+
+"""
+    load_arrays!(network, path, sources; leave_out=false) -> Vector{String}
+    load_arrays!(network, file, sources; ...)
+
+Loads arrays of any safetensors file, or of its bytes, such as what [`save_to_memory`](@ref) of another network has returned.
+Each of the sources is a name that both have, or `theirs => ours`; with a layout, `(theirs, layout) => ours`. All other arrays
+stay as they are, and everything is checked before anything changes. With `leave_out=true`, tensors that the file does not
+have, or has in another shape, are left out; returns the names of the arrays of the network that they were for.
+
+    load_arrays!(network, "torch.safetensors", ["fc.weight" => "hidden.weights", ("conv.weight", :oihw) => "conv.weights"])
+"""
+load_arrays!(network::Network, path::AbstractString, sources; leave_out::Bool=false) =
+    take_arrays(network, sources) do list
+        LibSynfire.synfire_network_load_arrays(network, String(path), list, length(list), leave_out)
+    end
+load_arrays!(network::Network, file::Vector{UInt8}, sources; leave_out::Bool=false) =
+    take_arrays(network, sources) do list
+        LibSynfire.synfire_network_load_arrays_from_memory(network, file, length(file), list, length(list), leave_out)
+    end
+
+function take_arrays(call, network::Network, sources)
+    operands = Operands(network.context)
+    names(source::Pair) = source.first isa Tuple ? (source.first..., source.second) : (source.first, nothing, source.second)
+    names(source) = (source, nothing, source)
+    list = map(sources) do source
+        theirs, layout, ours = names(source)
+        LibSynfire.synfire_array_source(theirs=text!(operands, theirs), ours=text!(operands, ours),
+                                        layout=text!(operands, layout), is_loaded=0)
+    end
+    list = collect(LibSynfire.synfire_array_source, list)
+    GC.@preserve operands check(call(list))
+    return [String(names(source)[3]) for (source, one) in zip(sources, list) if one.is_loaded == 0]
 end
 
 """

@@ -9,10 +9,11 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, b
        replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, upsample!, upsample_backward!, pad!,
        pad_backward!, normalize!, normalize_backward!, rate_loss!, loss!, scale_add!, combine!, combine_backward!,
        group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!,
-       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, conv2d, run_memory, info,
-       array_info, read_integers, add_array!, add_weights!, add_bias!, add_parameter!, add_input!, add_dropout!,
-       add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_mask!,
-       set_class_weights!, build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, save, load!
+       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, population, conv2d,
+       context_memory_use, layer_memory_use, run_memory, graph_memory_use, info, array_info, read_integers, add_array!,
+       add_weights!, add_bias!, add_parameter!, set_factors!, add_input!, add_dropout!, add_synapse!, add_neurons!,
+       add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_scope!, set_mask!, set_class_weights!,
+       build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, network_memory_use, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -97,8 +98,8 @@ end
 # ---- Optimizer -------------------------------------------------------------------------------------------------------
 
 """
-    Optimizer(context; kind=:sgd, nesterov=false, learning_rate=1e-3, weight_decay=0, momentum=0, beta1=0.9,
-              beta2=0.999, epsilon=1e-8, clip_norm=0)
+    Optimizer(context; kind=:sgd, nesterov=false, batches_per_step=1, learning_rate=1e-3, weight_decay=0, momentum=0,
+              beta1=0.9, beta2=0.999, epsilon=1e-8, clip_norm=0)
     Optimizer(f, context; ...)
 
 Takes steps against gradients: its members are arrays of synapses, and parameters of layers.
@@ -107,6 +108,9 @@ How to create an optimiser. Zero means the default in every field except `struct
 
 - `kind`: One of `:sgd`, `:adam`, `:adamw`. Default: stochastic gradient descent.
 - `nesterov`: `true`: Nesterov's momentum; `momentum` must be positive. Default `false`: without. Ignored by Adam.
+- `batches_per_step`: How many batches each step is taken for, n: every step operation adds the gradients of its batch
+  to their mean, and every n-th takes the step ([`step!`](@ref) of an optimizer). With more than 1, the mean takes as
+  much memory as the gradients. At most 2^20. Default: 1. Since ABI 0.3; before, it had to be 0.
 - `learning_rate`: Positive and finite. Default: 1e-3.
 - `weight_decay`: Finite, at least 0. Default: 0; 1e-2 of `:adamw`.
 - `momentum`: Finite, at least 0. Default: 0, which allocates nothing. Ignored by Adam.
@@ -140,14 +144,15 @@ destroy(::Optimizer, handle) = LibSynfire.synfire_optimizer_destroy(handle)
 
 Base.show(io::IO, optimizer::Optimizer) = print(io, "Optimizer", isopen(optimizer) ? "" : " (closed)")
 
-function optimizer_request(context::Context; kind=:sgd, nesterov::Bool=false, learning_rate=1e-3, weight_decay=0,
-                           momentum=0, beta1=0.9, beta2=0.999, epsilon=1e-8, clip_norm=0, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:kind, :nesterov, :learning_rate, :weight_decay, :momentum, :beta1,
-                                                :beta2, :epsilon, :clip_norm))
+function optimizer_request(context::Context; kind=:sgd, nesterov::Bool=false, batches_per_step=1, learning_rate=1e-3,
+                           weight_decay=0, momentum=0, beta1=0.9, beta2=0.999, epsilon=1e-8, clip_norm=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:kind, :nesterov, :batches_per_step, :learning_rate, :weight_decay,
+                                                :momentum, :beta1, :beta2, :epsilon, :clip_norm))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_optimizer_desc(
         kind=constant("kind", LibSynfire.optimizer_kind_names, kind),
         nesterov=nesterov,
+        batches_per_step=batches_per_step,
         learning_rate=learning_rate,
         weight_decay=weight_decay,
         momentum=momentum,
@@ -286,6 +291,69 @@ function query_memory(::typeof(one_to_one), context::Context; arguments...)
     request = one_to_one_request(context; arguments...)
     memory = Ref(LibSynfire.synfire_synapse_memory())
     GC.@preserve request check(LibSynfire.synfire_synapse_query_memory_one_to_one(request.desc, memory))
+    return (weight_bytes=Int(memory[].weight_bytes), derived_bytes=Int(memory[].derived_bytes),
+            gradient_bytes=Int(memory[].gradient_bytes))
+end
+
+# ---- population ------------------------------------------------------------------------------------------------------
+
+"""
+    population(context; dtype=:f32, channels, cells, height=1, width=1, lower=0, upper=0, sigma=0, frozen=false) ->
+               Synapse
+    population(f, context; ...)
+
+Creates a population code, a synapse whose arrays are the places and widths of its cells.
+
+How to create a population code. Zero means the default in every field except `struct_size`, `channels` and `cells`.
+
+- `dtype`: Type of mu, sigma, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+- `channels`: Channels C, at least 1: the number of inputs if they have no map.
+- `cells`: Cells P of each input, at least 1.
+- `height`: Height H of the map. Default: 1.
+- `width`: Width W of the map. Default: 1.
+- `lower`: The mu of the first cell of each input at the start. Finite in its type. Default, if `upper` is 0 too: -3.
+- `upper`: The mu of the last cell, above `lower`; those between are at equal distances, and a single cell is in the
+  middle. Default, if `lower` is 0 too: 3.
+- `sigma`: The sigma of all cells at the start, above 0. Default: the distance between the mu of neighbouring cells, or
+  `upper` - `lower` of a single one.
+- `frozen`: `true`: without gradients of mu and sigma. Default `false`: with.
+"""
+function population(context::Context; arguments...)
+    request = population_request(context; arguments...)
+    handle = Ref(LibSynfire.synfire_synapse(C_NULL))
+    check(LibSynfire.synfire_synapse_create_population(context, request, handle))
+    return Synapse(context, handle[])
+end
+
+population(f, context::Context; arguments...) = with_handle(f, population(context; arguments...))
+
+function population_request(context::Context; dtype=:f32, channels, cells, height=1, width=1, lower=0, upper=0, sigma=0,
+                            frozen::Bool=false, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:dtype, :channels, :cells, :height, :width, :lower, :upper, :sigma,
+                                                :frozen))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_population_desc(
+        dtype=constant("dtype", LibSynfire.dtype_names, dtype),
+        channels=whole_size("channels", channels),
+        n_cells=whole_size("cells", cells),
+        height=whole_size("height", height),
+        width=whole_size("width", width),
+        lower=lower,
+        upper=upper,
+        sigma=sigma,
+        frozen=frozen))
+end
+
+"""
+    query_memory(population, context; ...) -> NamedTuple
+
+The bytes that what [`population`](@ref) makes with these arguments takes on its device,
+before anything is allocated.
+"""
+function query_memory(::typeof(population), context::Context; arguments...)
+    request = population_request(context; arguments...)
+    memory = Ref(LibSynfire.synfire_synapse_memory())
+    GC.@preserve request check(LibSynfire.synfire_synapse_query_memory_population(request.desc, memory))
     return (weight_bytes=Int(memory[].weight_bytes), derived_bytes=Int(memory[].derived_bytes),
             gradient_bytes=Int(memory[].gradient_bytes))
 end
@@ -581,9 +649,10 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
   reset and keeps direct terms. Given as `(name=buffer,)`. A name is that of a parameter of the model, `v_threshold` or
   `v_reset`; not a parameter of the surrogate. A second name (`tau` of PLIF) selects the gradient with respect to that
   quantity. A buffer is dL/dp, replaced or added to (`add_parameter_gradients`): a buffer of f32 (f64 in an f64 layer)
-  with one element, the sum over all neurons, batch rows and steps, or with N elements, the sum over batch rows and
-  steps for each neuron. In f32, the sums over the steps are rounded to f32 and added as integers, on a grid of 32 bits
-  for their largest; in f64 they are added in a fixed order. Both give the same bits everywhere.
+  with one element, the sum over all neurons, batch rows and steps, with N elements, the sum over batch rows and steps
+  for each neuron, or, since ABI 0.3, with C elements, a divisor of N: the sum for each channel, of which neuron i is in
+  channel i mod C. In f32, the sums over the steps are rounded to f32 and added as integers, on a grid of 32 bits for
+  the largest of each element; in f64 they are added in a fixed order. Both give the same bits everywhere.
 - `grad_synapse_input`: dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional.
 - `grad_state_seq`: As `grad_w_seq`, of the variables beyond V and W that a model with three or four has. Default: none.
   Given as `(name=buffer,)`. A name is that of a variable of the model, such as `:g_inhibitory`; not V. W has fields of
@@ -2192,7 +2261,7 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `name`: A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a second name
   (`tau` of PLIF), the step is taken in that quantity.
-- `gradient`: dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per neuron.
+- `gradient`: dL/dp, read: f32 (f64 in an f64 layer), with as many elements as the parameter has values.
 - `learning_rate`: Finite. The operation's value `:learning_rate`.
 - `lower`: The smallest value that the parameter may take, in addition to its own range. Since ABI 0.3, minus infinity
   is none, and NaN is the default of training, as in [`add_parameter!`](@ref). Used with `:lower`. Default: none.
@@ -2494,7 +2563,8 @@ The gradients of a product, from dL/dy.
 Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 
 - `grad_output`: dL/dy, read: f32 (f64 in an f64 synapse).
-- `input`: The input of the forward, read, for the gradients of weights and bias. `nothing`: these are not computed.
+- `input`: The input of the forward, read, for the gradients of weights and bias. `nothing`: these are not computed. A
+  population code needs it for `grad_input` too, also if it is frozen.
 - `grad_input`: dL/dx, written: f32 (f64 in an f64 synapse). `nothing`: it is not computed. At least one of the two is
   needed.
 - `active`: As `active` of [`forward!`](@ref) of a synapse: other rows count nowhere, and their dL/dx is +0.
@@ -2572,25 +2642,41 @@ dropout!(context::Context; stream=nothing, arguments...) =
 
 # ---- step! -----------------------------------------------------------------------------------------------------------
 
-function optimizer_step_request(context::Context; learning_rate=0, weight_decay=0, clip_norm=0, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:learning_rate, :weight_decay, :clip_norm))
+function optimizer_step_request(context::Context; schedule=:constant, learning_rate=0, weight_decay=0, clip_norm=0,
+                                warmup_steps=0, schedule_steps=0, schedule_factor=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:schedule, :learning_rate, :weight_decay, :clip_norm, :warmup_steps,
+                                                :schedule_steps, :schedule_factor))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_optimizer_step_desc(
+        schedule=constant("schedule", LibSynfire.schedule_names, schedule),
         learning_rate=learning_rate,
         weight_decay=weight_decay,
-        clip_norm=clip_norm))
+        clip_norm=clip_norm,
+        warmup_steps=warmup_steps,
+        schedule_steps=schedule_steps,
+        schedule_factor=schedule_factor))
 end
 
 """
-    step!(graph, optimizer; learning_rate=0, weight_decay=0, clip_norm=0)
+    step!(graph, optimizer; schedule=:constant, learning_rate=0, weight_decay=0, clip_norm=0, warmup_steps=0,
+          schedule_steps=0, schedule_factor=0)
 
-Appends a step of an optimiser, with the values `:learning_rate`, `:weight_decay` and `:clip_norm` (at least 0).
+Appends a step of an optimiser, with the values `:learning_rate`, `:weight_decay` and `:clip_norm` (at least 0), and
+those of its schedule: `:schedule`, `:warmup_steps`, `:schedule_steps` and `:schedule_factor`.
 
 A step of an optimiser. Zero means the default in every field except `struct_size`.
 
+- `schedule`: One of `:constant`, `:cosine`, `:step`. Default: `:constant`. The operation's value `:schedule`. Since ABI
+  0.3; before, it had to be 0.
 - `learning_rate`: Positive and finite. Default: that of the optimiser. The operation's value `:learning_rate`.
 - `weight_decay`: Finite, at least 0. Default: that of the optimiser. The operation's value `:weight_decay`.
 - `clip_norm`: Finite, at least 0. Default: that of the optimiser. The operation's value `:clip_norm`.
+- `warmup_steps`: Steps of the linear warm-up, 0 to 2^53. Default: 0. The operation's value `:warmup_steps`. Since ABI
+  0.3.
+- `schedule_steps`: The steps N of the schedule, 1 to 2^53; needed unless the schedule is constant. Default: 0. The
+  operation's value `:schedule_steps`. Since ABI 0.3.
+- `schedule_factor`: The factor e of the schedule, 0 to 1. 0: 0 of a cosine, 0.1 of `:step`. The operation's value
+  `:schedule_factor`. Since ABI 0.3.
 """
 step!(graph::Graph, optimizer::Optimizer; arguments...) =
     record!(LibSynfire.synfire_graph_record_optimizer_step,
@@ -2604,6 +2690,77 @@ default the context's own.
 """
 step!(optimizer::Optimizer; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)
+
+# ---- context: context_memory_use -------------------------------------------------------------------------------------
+
+"""
+    context_memory_use(context) -> NamedTuple
+
+Reports the memory that a context and all objects on it hold.
+
+- `has_containers`: `true`: the containers of the library's C++ code count. 0: only larger blocks do
+  (`LibSynfire.synfire_memory_set_functions`).
+- `host_bytes`: Ordinary host memory, as `LibSynfire.synfire_allocate_callback` was asked for it or would have been.
+- `host_blocks`: Number of blocks of it.
+- `pinned_bytes`: Page-locked host memory; 0 on the host.
+- `device_bytes`: Memory of the GPU; 0 on the host. Without what CUDA takes for itself.
+- `library_bytes`: The part of the sum of these three that belongs to no context (`:library`).
+- `context_bytes`: The part that belongs to contexts themselves.
+- `buffer_bytes`: The part that belongs to buffers.
+- `layer_bytes`: The part that belongs to layers.
+- `graph_bytes`: The part that belongs to graphs.
+- `synapse_bytes`: The part that belongs to synapses.
+- `optimizer_bytes`: The part that belongs to optimisers.
+- `network_bytes`: The part that belongs to networks themselves.
+- `model_bytes`: The part that belongs to loaded models and surrogates.
+"""
+function context_memory_use(context::Context)
+    use = Ref(LibSynfire.synfire_memory_use())
+    check(LibSynfire.synfire_context_get_memory_use(context, use))
+    return (has_containers=use[].has_containers != 0, host_bytes=Int(use[].host_bytes),
+            host_blocks=Int(use[].host_blocks), pinned_bytes=Int(use[].pinned_bytes),
+            device_bytes=Int(use[].device_bytes), library_bytes=Int(use[].library_bytes),
+            context_bytes=Int(use[].context_bytes), buffer_bytes=Int(use[].buffer_bytes),
+            layer_bytes=Int(use[].layer_bytes), graph_bytes=Int(use[].graph_bytes),
+            synapse_bytes=Int(use[].synapse_bytes), optimizer_bytes=Int(use[].optimizer_bytes),
+            network_bytes=Int(use[].network_bytes), model_bytes=Int(use[].model_bytes))
+end
+
+# ---- layer: layer_memory_use -----------------------------------------------------------------------------------------
+
+"""
+    layer_memory_use(layer) -> NamedTuple
+
+Reports the memory that a layer holds: state, parameters, and the tape and sums of its passes that ran now. Those of
+recorded passes belong to their graph.
+
+- `has_containers`: `true`: the containers of the library's C++ code count. 0: only larger blocks do
+  (`LibSynfire.synfire_memory_set_functions`).
+- `host_bytes`: Ordinary host memory, as `LibSynfire.synfire_allocate_callback` was asked for it or would have been.
+- `host_blocks`: Number of blocks of it.
+- `pinned_bytes`: Page-locked host memory; 0 on the host.
+- `device_bytes`: Memory of the GPU; 0 on the host. Without what CUDA takes for itself.
+- `library_bytes`: The part of the sum of these three that belongs to no context (`:library`).
+- `context_bytes`: The part that belongs to contexts themselves.
+- `buffer_bytes`: The part that belongs to buffers.
+- `layer_bytes`: The part that belongs to layers.
+- `graph_bytes`: The part that belongs to graphs.
+- `synapse_bytes`: The part that belongs to synapses.
+- `optimizer_bytes`: The part that belongs to optimisers.
+- `network_bytes`: The part that belongs to networks themselves.
+- `model_bytes`: The part that belongs to loaded models and surrogates.
+"""
+function layer_memory_use(layer::Layer)
+    use = Ref(LibSynfire.synfire_memory_use())
+    check(LibSynfire.synfire_layer_get_memory_use(layer, use))
+    return (has_containers=use[].has_containers != 0, host_bytes=Int(use[].host_bytes),
+            host_blocks=Int(use[].host_blocks), pinned_bytes=Int(use[].pinned_bytes),
+            device_bytes=Int(use[].device_bytes), library_bytes=Int(use[].library_bytes),
+            context_bytes=Int(use[].context_bytes), buffer_bytes=Int(use[].buffer_bytes),
+            layer_bytes=Int(use[].layer_bytes), graph_bytes=Int(use[].graph_bytes),
+            synapse_bytes=Int(use[].synapse_bytes), optimizer_bytes=Int(use[].optimizer_bytes),
+            network_bytes=Int(use[].network_bytes), model_bytes=Int(use[].model_bytes))
+end
 
 # ---- layer: run_memory -----------------------------------------------------------------------------------------------
 
@@ -2623,6 +2780,43 @@ function run_memory(layer::Layer, tape, batch::Integer, gradients::Integer; step
                                                   whole_size("steps", steps), batch, whole_size("gradients", gradients),
                                                   tape_bytes, scratch_bytes))
     return (tape_bytes=Int(tape_bytes[]), scratch_bytes=Int(scratch_bytes[]))
+end
+
+# ---- graph: graph_memory_use -----------------------------------------------------------------------------------------
+
+"""
+    graph_memory_use(graph) -> NamedTuple
+
+Reports the memory that a graph holds: operations, slots, tapes, values and its arena. Buffers and layers that it uses
+count where they were created.
+
+- `has_containers`: `true`: the containers of the library's C++ code count. 0: only larger blocks do
+  (`LibSynfire.synfire_memory_set_functions`).
+- `host_bytes`: Ordinary host memory, as `LibSynfire.synfire_allocate_callback` was asked for it or would have been.
+- `host_blocks`: Number of blocks of it.
+- `pinned_bytes`: Page-locked host memory; 0 on the host.
+- `device_bytes`: Memory of the GPU; 0 on the host. Without what CUDA takes for itself.
+- `library_bytes`: The part of the sum of these three that belongs to no context (`:library`).
+- `context_bytes`: The part that belongs to contexts themselves.
+- `buffer_bytes`: The part that belongs to buffers.
+- `layer_bytes`: The part that belongs to layers.
+- `graph_bytes`: The part that belongs to graphs.
+- `synapse_bytes`: The part that belongs to synapses.
+- `optimizer_bytes`: The part that belongs to optimisers.
+- `network_bytes`: The part that belongs to networks themselves.
+- `model_bytes`: The part that belongs to loaded models and surrogates.
+"""
+function graph_memory_use(graph::Graph)
+    use = Ref(LibSynfire.synfire_memory_use())
+    status = LibSynfire.synfire_graph_get_memory_use(graph, use)
+    status < 0 && fail(graph, status)
+    return (has_containers=use[].has_containers != 0, host_bytes=Int(use[].host_bytes),
+            host_blocks=Int(use[].host_blocks), pinned_bytes=Int(use[].pinned_bytes),
+            device_bytes=Int(use[].device_bytes), library_bytes=Int(use[].library_bytes),
+            context_bytes=Int(use[].context_bytes), buffer_bytes=Int(use[].buffer_bytes),
+            layer_bytes=Int(use[].layer_bytes), graph_bytes=Int(use[].graph_bytes),
+            synapse_bytes=Int(use[].synapse_bytes), optimizer_bytes=Int(use[].optimizer_bytes),
+            network_bytes=Int(use[].network_bytes), model_bytes=Int(use[].model_bytes))
 end
 
 # ---- synapse: info ---------------------------------------------------------------------------------------------------
@@ -2646,8 +2840,8 @@ Describes a synapse.
 - `takes_mask`: `true`: a synapse of this kind can be created with a mask of connections.
 - `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
 - `gradient_bits`: The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
-- `kind`: The kind: `:dense`, `:one_to_one`, `:conv2d` or `:normalization`. A constant string that lives as long as the
-  library.
+- `kind`: The kind: `:dense`, `:one_to_one`, `:conv2d`, `:population` or `:normalization`. A constant string that lives
+  as long as the library.
 - `weight_bits`: The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.
 - `has_mask`: `true`: it was created with a mask of connections.
 """
@@ -2796,6 +2990,20 @@ function add_parameter!(optimizer::Optimizer, layer::Layer, name::Union{Symbol,A
     return optimizer
 end
 
+# ---- optimizer: set_factors! -----------------------------------------------------------------------------------------
+
+"""
+    set_factors!(optimizer, member, learning_rate_factor, weight_decay_factor, frozen)
+
+Changes the factors of a member, or freezes it, from the next step on.
+"""
+function set_factors!(optimizer::Optimizer, member::Integer, learning_rate_factor::Real, weight_decay_factor::Real,
+                      frozen::Bool)
+    check(LibSynfire.synfire_optimizer_set_factors(optimizer, member, learning_rate_factor, weight_decay_factor,
+                                                   frozen))
+    return optimizer
+end
+
 # ---- optimizer: query_memory -----------------------------------------------------------------------------------------
 
 """
@@ -2803,7 +3011,8 @@ end
 
 Says how much memory an optimiser takes with the members that it has.
 
-- `moment_bytes`: Momentum, or the two moments of Adam, of all members so far.
+- `moment_bytes`: Momentum, or the two moments of Adam, of all members so far; with `batches_per_step` of
+  [`Optimizer`](@ref) above 1, also their mean gradients.
 - `state_bytes`: The counters, a list of the members, and 8 bytes for every 1,024 elements.
 """
 function query_memory(optimizer::Optimizer)
@@ -2862,7 +3071,8 @@ end
 
 Adds neurons, one for each output of the synapse. Each replay of training and evaluation begins with a reset state.
 
-- `model`: One of `:default`, `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`, or a [`LoadedModel`](@ref).
+- `model`: One of `:default`, `:if`, `:lif`, `:plif`, `:qif`, `:eif`, `:izhikevich`, `:li`, `:lif_exact`, `:li_exact`,
+  `:cuba_lif`, `:cuba_li`, `:alif`, `:cuba_lif_exact`, `:cuba_li_exact`, `:integrator`, or a [`LoadedModel`](@ref).
 """
 function add_neurons!(network::Network, name::Union{Symbol,AbstractString}, model)
     check(LibSynfire.synfire_network_add_neurons(network, String(name),
@@ -2907,7 +3117,9 @@ end
 Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the parameters of
 [`train_parameter!`](@ref), pair after pair of synapse and neurons. Its values are the fields of [`Optimizer`](@ref)
 from `:nesterov` on, with the same defaults; here, a weight decay of 0 is none. `:learning_rate`, `:weight_decay` and
-`:clip_norm` can change between replays.
+`:clip_norm` can change between replays. So can those of the schedule, which are the fields of [`step!`](@ref) of an
+optimizer, since ABI 0.3: `:warmup_steps`, `:schedule`, `:schedule_steps` and `:schedule_factor`. A schedule other than
+the constant one needs `:schedule_steps`. A cosine has an end: [`train!`](@ref) refuses batches that would go beyond it.
 
 - `kind`: One of `:sgd`, `:adam`, `:adamw`.
 """
@@ -2956,6 +3168,26 @@ function train_parameter!(network::Network, stage::Union{Symbol,AbstractString},
                           weight_decay_factor::Real, lower::Real=NaN, upper::Real=NaN)
     check(LibSynfire.synfire_network_train_parameter(network, String(stage), String(parameter), per_neuron,
                                                      learning_rate_factor, weight_decay_factor, lower, upper))
+    return network
+end
+
+# ---- network: set_scope! ---------------------------------------------------------------------------------------------
+
+"""
+    set_scope!(network, stage, parameter, scope)
+
+Says how many numbers a parameter of neurons is: one for each neuron, one for each channel of their map, or one for the
+layer, as it is at first. All begin with the value of the stage. The optimiser trains as many, if it trains the
+parameter ([`train_parameter!`](@ref), where a `per_neuron` of 1 says `:neuron` too, and one of 0 says nothing; the last
+of several calls counts). Files have all of them. The stage's layer gives and takes them one by one ([`Layer`](@ref),
+`LibSynfire.synfire_layer_set_parameter`).
+
+- `scope`: One of `:neuron`, `:channel`, `:layer`.
+"""
+function set_scope!(network::Network, stage::Union{Symbol,AbstractString}, parameter::Union{Symbol,AbstractString},
+                    scope)
+    check(LibSynfire.synfire_network_set_scope(network, String(stage), String(parameter),
+                                               constant("scope", LibSynfire.scope_names, scope)))
     return network
 end
 
@@ -3236,7 +3468,8 @@ end
 """
     Layer(network, stage) -> Layer
 
-Returns the layer of a stage, as [`Synapse`](@ref) returns a synapse.
+Returns the layer of a stage, as [`Synapse`](@ref) returns a synapse. The layer of neurons in a cycle has one step, and
+its state is without the last spikes of the neurons, which the network keeps.
 """
 function Layer(network::Network, stage::Union{Symbol,AbstractString})
     layer = Ref(LibSynfire.synfire_layer(C_NULL))
@@ -3284,6 +3517,42 @@ function Buffer(network::Network, name::Union{Symbol,AbstractString})
     buffer = Ref(LibSynfire.synfire_buffer(C_NULL))
     check(LibSynfire.synfire_network_get_buffer(network, String(name), buffer))
     return Buffer(network.context, buffer[])
+end
+
+# ---- network: network_memory_use -------------------------------------------------------------------------------------
+
+"""
+    network_memory_use(network) -> NamedTuple
+
+Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it made.
+[`query_memory`](@ref) says before what it will need.
+
+- `has_containers`: `true`: the containers of the library's C++ code count. 0: only larger blocks do
+  (`LibSynfire.synfire_memory_set_functions`).
+- `host_bytes`: Ordinary host memory, as `LibSynfire.synfire_allocate_callback` was asked for it or would have been.
+- `host_blocks`: Number of blocks of it.
+- `pinned_bytes`: Page-locked host memory; 0 on the host.
+- `device_bytes`: Memory of the GPU; 0 on the host. Without what CUDA takes for itself.
+- `library_bytes`: The part of the sum of these three that belongs to no context (`:library`).
+- `context_bytes`: The part that belongs to contexts themselves.
+- `buffer_bytes`: The part that belongs to buffers.
+- `layer_bytes`: The part that belongs to layers.
+- `graph_bytes`: The part that belongs to graphs.
+- `synapse_bytes`: The part that belongs to synapses.
+- `optimizer_bytes`: The part that belongs to optimisers.
+- `network_bytes`: The part that belongs to networks themselves.
+- `model_bytes`: The part that belongs to loaded models and surrogates.
+"""
+function network_memory_use(network::Network)
+    use = Ref(LibSynfire.synfire_memory_use())
+    check(LibSynfire.synfire_network_get_memory_use(network, use))
+    return (has_containers=use[].has_containers != 0, host_bytes=Int(use[].host_bytes),
+            host_blocks=Int(use[].host_blocks), pinned_bytes=Int(use[].pinned_bytes),
+            device_bytes=Int(use[].device_bytes), library_bytes=Int(use[].library_bytes),
+            context_bytes=Int(use[].context_bytes), buffer_bytes=Int(use[].buffer_bytes),
+            layer_bytes=Int(use[].layer_bytes), graph_bytes=Int(use[].graph_bytes),
+            synapse_bytes=Int(use[].synapse_bytes), optimizer_bytes=Int(use[].optimizer_bytes),
+            network_bytes=Int(use[].network_bytes), model_bytes=Int(use[].model_bytes))
 end
 
 # ---- network: save ---------------------------------------------------------------------------------------------------

@@ -161,7 +161,23 @@ Context(backend=:host) do context
         @test 0 < told.p50_ns <= told.p99_ns <= told.p999_ns && told.p50_ns <= 1.04 * told.max_ns
         reset_statistics!(graph)
         @test statistics(graph).n_replays == 0
+        @test 0 < memory_use(graph).graph_bytes <= memory_use(context).graph_bytes
+        @test memory_use().host_bytes >= memory_use(context).host_bytes && memory_use(layer).layer_bytes > 0
         @test startswith(dot(graph), "digraph") && endswith(rstrip(dot(graph)), "}")
+    end
+
+    @testset "messages" begin
+        heard = Tuple{Symbol,String}[]
+        set_log!((level, text) -> push!(heard, (level, text)))
+        close(Context(backend=:host, threads=1))
+        @test any(level === :choice && startswith(text, "context: host") for (level, text) in heard)
+        n_heard = length(heard)
+        set_log!((level, text) -> push!(heard, (level, text)); level=:warning)
+        close(Context(backend=:host, threads=1))
+        reset_log!()
+        close(Context(backend=:host, threads=1))
+        @test length(heard) == n_heard
+        @test_throws ArgumentError set_log!(println; level=:loud)
     end
 
     GC.gc()

@@ -56,6 +56,15 @@ end
     end
 end
 
+@testset "a body with a new head" begin
+    mktempdir() do folder
+        cd(folder) do
+            output, good = example("tuning")
+            @test good && output == program("tuning")
+        end
+    end
+end
+
 @testset "networks that branch, and a policy" begin
     for name in ("senses", "pictures", "policy")
         output, good = example(name)

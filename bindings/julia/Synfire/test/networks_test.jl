@@ -53,6 +53,52 @@ end
     end
 end
 
+# Rows in arrays: each has its output, whatever rows are beside it.
+@testset "takes and gives arrays" begin
+    Context(backend=:host) do context
+        network = built_network(context)
+        rates, labels = [Float32((5r + k) % 3) / 3 for k in 0:4, r in 0:6], collect(0:6) .% 2
+        all = infer(network, rates)
+        @test size(all) == (2, 7)
+        @test infer(network, rates[:, 1:1]) == all[:, 1:1]
+        @test evaluate(network, rates, labels).counted == 7
+        @test_throws DimensionMismatch infer(network, rates[1:4, :])
+        @test_throws DimensionMismatch infer(network, rates[:, 1:0])
+        @test_throws DimensionMismatch evaluate(network, rates, labels[1:6])
+    end
+end
+
+# Arrays of other files, frozen stages and schedules: the wrong ones are refused, and change nothing.
+@testset "tuning is checked" begin
+    Context(backend=:host) do context
+        network, other, more = built_network(context), network_stages(context), network_stages(context)
+        set_value!(other, :adam, :schedule, :cosine)
+        set_value!(other, :adam, :schedule_steps, 2)
+        build!(other)
+        before, file = save_to_memory(network), save_to_memory(other)
+        says(words, call) = occursin(words, sprint(showerror, failure(call)))
+        wrong(words, source) = says(words, () -> load_arrays!(network, file, [source]))
+        @test wrong("did you mean \"first.weights\"", "first.weights" => "first.weight")
+        @test wrong("did you mean \"first.bias\"", "first.bios" => "first.bias")
+        @test wrong("[6, 5]", "first.weights" => "second.weights")
+        @test wrong("SYN-FILE-DTYPE", "adam.step_count" => "first.bias")
+        @test wrong("SYN-NETWORK-LAYOUT", ("first.weights", :io) => "first.weights")
+        @test says("SYN-FILE", () -> load_arrays!(network, zeros(UInt8, 100), ["first.bias"]))
+        @test says("SYN-FILE-OPEN", () -> load_arrays!(network, "no such file", ["first.bias"]))
+        set_value!(network, :first, :frozen, true)
+        set_value!(network, :first, :frozen, false)
+        @test save_to_memory(network) == before
+        sources = [("first.weights", :oi) => "first.weights", "second.bias" => "first.bias"]
+        @test load_arrays!(network, file, sources; leave_out=true) == ["first.bias"]
+        load_from_memory!(network, file)    # with its schedule
+        train!(network, 2)
+        @test says("2 were taken", () -> train!(network, 1))
+        add_stage!(more, :readout, :extra; reads=:hidden, reduction=:sum)    # the best weights of another network
+        build!(more)
+        @test says("SYN-NETWORK-OTHER", () -> load_from_memory!(network, save_to_memory(more)))
+    end
+end
+
 # A branch that cannot be is refused, and named.
 @testset "branches are checked" begin
     Context(backend=:host) do context

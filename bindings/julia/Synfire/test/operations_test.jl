@@ -159,6 +159,14 @@ end
     scaled = zeros(Float32, 4, 2, 1)
     forward!(one; input=UInt8[1 0; 1 1; 1 0; 1 0], output=scaled, steps=1, batch=2)
     @test vec(scaled) == Float32[3, 3, 3, 3, 0, 3, 0, 0]
+    cells = population(context; channels=2, cells=2, lower=-1, upper=1, sigma=1)
+    @test info(cells).kind == "population" && info(cells).output_channels == 4
+    @test query_memory(population, context; channels=2, cells=2).weight_bytes == 32
+    mu = zeros(Float32, 2, 2); read!(cells, :mu, mu)
+    @test mu == Float32[-1 -1; 1 1]
+    active = zeros(Float32, 4, 1, 1)
+    forward!(cells; input=reshape(Float32[-1, 1], 2, 1, 1), output=active, steps=1, batch=1)
+    @test active[1] == 1 && active[4] == 1 && active[2] < 0.2
     convolution = conv2d(context; mask=ones(UInt8, 4), channels=1, output_channels=2, width=4, kernel_width=2,
                          weight_bits=8)
     @test info(convolution).kind == "conv2d" && info(convolution).output_width == 3

@@ -16,20 +16,22 @@ from . import _passes
 from ._passes import Neurons
 
 _numbers = itertools.count(1)
-MODELS = ("if", "lif", "plif", "qif", "eif", "izhikevich", "li")
+MODELS = ("if", "lif", "plif", "qif", "eif", "izhikevich", "li", "lif_exact", "li_exact", "cuba_lif", "cuba_li",
+          "cuba_lif_exact", "cuba_li_exact", "integrator")
 
 
 class Neuron(torch.nn.Module):
     """Spiking neurons over all steps of an input [T, ...], such as [T, B, N] or [T, B, C, H, W]; returns their spikes.
 
-    model: "lif", "if", "plif", "qif", "eif", "izhikevich"; or "li", which never fires and returns V of every step.
+    model: "lif", "if", "plif", "qif", "eif", "izhikevich", "lif_exact", "cuba_lif", "cuba_lif_exact"; or "li",
+    "li_exact", "cuba_li", "cuba_li_exact", "integrator", which never fire and return V of every step.
     surrogate: "sigmoid", "atan" and others; its numbers, such as alpha, are keywords too. reset: "hard" or "soft".
     step_mode: "m", all steps in one call, or "s", one step a call, without the dimension of steps. learn: names of
     parameters of the neurons that become parameters of the module. v_reset, tau and others: as the library has them.
     store_v_seq: whether V of every step is kept, as v_seq.
 
-    V, and W in Izhikevich's model, continue from call to call: v and w, None at the start. reset() starts again, and
-    detach() keeps gradients from flowing into the calls before.
+    V, and W in models with a second variable, which is the current of "cuba_lif", continue from call to call: v and w,
+    None at the start. reset() starts again, and detach() keeps gradients from flowing into the calls before.
 
     x may be float32, float64, float16 or bfloat16; spikes have the type of x, and state and arithmetic are float32
     (float64 beside float64). Autocast changes nothing: x is taken in the type that it has.
@@ -133,7 +135,7 @@ def parameters_of(model: str, surrogate: str) -> Any:
     if key not in _parameters:
         from .._objects import Layer
         layer = Layer(_passes.context_of(torch.device("cpu")), steps=1, neurons=1, model=model,
-                      surrogate="default" if model == "li" else surrogate)
+                      surrogate="default" if model in _passes.SILENT else surrogate)
         found = {one.name: one.default for one in layer.parameters()}
         if model == "plif":
             found["tau"] = 1 / found["reciprocal_tau"]

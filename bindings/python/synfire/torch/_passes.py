@@ -22,12 +22,14 @@ from .. import _api
 from .._call import described
 from .._errors import StaleTapeError, check, fail, refuse
 from .._library import library
-from .._objects import Context, Layer
+from .._objects import SILENT, Context, Layer
 
 _DTYPES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
 CHECKPOINT_INTERVAL = 32
 # Neurons of a batch row of the layer, where no parameter is one number per neuron: any other row is as many.
 _ROW = 128
+# Models with a second variable.
+TWO_VARIABLES = ("izhikevich", "cuba_lif", "cuba_li", "cuba_lif_exact", "cuba_li_exact")
 
 
 class Neurons(NamedTuple):
@@ -57,11 +59,11 @@ class Neurons(NamedTuple):
 
     @property
     def n_states(self) -> int:
-        return 2 if self.model == "izhikevich" else 1
+        return 2 if self.model in TWO_VARIABLES else 1
 
     @property
     def fires(self) -> bool:
-        return self.model != "li"
+        return self.model not in SILENT
 
     @property
     def initial_v(self) -> float:

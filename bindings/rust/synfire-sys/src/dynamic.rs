@@ -17,6 +17,10 @@ pub(crate) struct Table {
     pub synfire_context_reclaim: unsafe extern "C" fn(synfire_context, *mut u64) -> synfire_status,
     pub synfire_context_synchronize: unsafe extern "C" fn(synfire_context) -> synfire_status,
     pub synfire_context_get_properties: unsafe extern "C" fn(synfire_context, *mut synfire_context_properties) -> synfire_status,
+    pub synfire_memory_set_functions: unsafe extern "C" fn(*const synfire_memory_desc) -> synfire_status,
+    pub synfire_memory_get_use: unsafe extern "C" fn(*mut synfire_memory_use) -> synfire_status,
+    pub synfire_context_get_memory_use: unsafe extern "C" fn(synfire_context, *mut synfire_memory_use) -> synfire_status,
+    pub synfire_log_set_function: unsafe extern "C" fn(*const synfire_log_desc) -> synfire_status,
     pub synfire_buffer_create: unsafe extern "C" fn(synfire_context, *const synfire_buffer_desc, *mut synfire_buffer) -> synfire_status,
     pub synfire_buffer_destroy: unsafe extern "C" fn(synfire_buffer),
     pub synfire_buffer_get_data: unsafe extern "C" fn(synfire_buffer, *mut *mut c_void, *mut u64) -> synfire_status,
@@ -25,6 +29,8 @@ pub(crate) struct Table {
     pub synfire_buffer_download: unsafe extern "C" fn(synfire_buffer, u64, *mut c_void, u64) -> synfire_status,
     pub synfire_buffer_fill: unsafe extern "C" fn(synfire_buffer, f64) -> synfire_status,
     pub synfire_buffer_mark_written: unsafe extern "C" fn(synfire_buffer) -> synfire_status,
+    pub synfire_buffer_from_dlpack: unsafe extern "C" fn(synfire_context, *const synfire_from_dlpack_desc, *mut synfire_buffer) -> synfire_status,
+    pub synfire_buffer_to_dlpack: unsafe extern "C" fn(synfire_buffer, *const synfire_to_dlpack_desc, *mut *mut c_void) -> synfire_status,
     pub synfire_model_id: unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status,
     pub synfire_surrogate_id: unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status,
     pub synfire_model_load: unsafe extern "C" fn(synfire_context, *const synfire_load_desc, *mut synfire_model) -> synfire_status,
@@ -40,6 +46,7 @@ pub(crate) struct Table {
     pub synfire_layer_create: unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status,
     pub synfire_layer_destroy: unsafe extern "C" fn(synfire_layer),
     pub synfire_layer_get_desc: unsafe extern "C" fn(synfire_layer, *mut synfire_layer_desc) -> synfire_status,
+    pub synfire_layer_get_memory_use: unsafe extern "C" fn(synfire_layer, *mut synfire_memory_use) -> synfire_status,
     pub synfire_layer_set_parameter: unsafe extern "C" fn(synfire_layer, *const c_char, *const f64, u64) -> synfire_status,
     pub synfire_layer_get_parameter: unsafe extern "C" fn(synfire_layer, *const c_char, *mut f64, u64) -> synfire_status,
     pub synfire_layer_set_parameters: unsafe extern "C" fn(synfire_layer, *const synfire_parameter_values, u64) -> synfire_status,
@@ -132,11 +139,14 @@ pub(crate) struct Table {
     pub synfire_graph_get_slot: unsafe extern "C" fn(synfire_graph, u64, synfire_buffer, *mut *mut c_void, *mut u64) -> synfire_status,
     pub synfire_graph_write_dot: unsafe extern "C" fn(synfire_graph, *mut c_char, *mut u64) -> synfire_status,
     pub synfire_graph_get_statistics: unsafe extern "C" fn(synfire_graph, *mut synfire_graph_statistics) -> synfire_status,
+    pub synfire_graph_get_memory_use: unsafe extern "C" fn(synfire_graph, *mut synfire_memory_use) -> synfire_status,
     pub synfire_graph_reset_statistics: unsafe extern "C" fn(synfire_graph) -> synfire_status,
     pub synfire_synapse_query_memory: unsafe extern "C" fn(*const synfire_synapse_desc, *mut synfire_synapse_memory) -> synfire_status,
     pub synfire_synapse_create: unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_query_memory_one_to_one: unsafe extern "C" fn(*const synfire_one_to_one_desc, *mut synfire_synapse_memory) -> synfire_status,
     pub synfire_synapse_create_one_to_one: unsafe extern "C" fn(synfire_context, *const synfire_one_to_one_desc, *mut synfire_synapse) -> synfire_status,
+    pub synfire_synapse_query_memory_population: unsafe extern "C" fn(*const synfire_population_desc, *mut synfire_synapse_memory) -> synfire_status,
+    pub synfire_synapse_create_population: unsafe extern "C" fn(synfire_context, *const synfire_population_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_query_memory_conv2d: unsafe extern "C" fn(*const synfire_conv2d_desc, *mut synfire_synapse_memory) -> synfire_status,
     pub synfire_synapse_create_conv2d: unsafe extern "C" fn(synfire_context, *const synfire_conv2d_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_destroy: unsafe extern "C" fn(synfire_synapse),
@@ -158,6 +168,7 @@ pub(crate) struct Table {
     pub synfire_optimizer_add_weights: unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status,
     pub synfire_optimizer_add_bias: unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status,
     pub synfire_optimizer_add_parameter: unsafe extern "C" fn(synfire_optimizer, synfire_layer, *const c_char, synfire_buffer, f64, f64, f64, f64) -> synfire_status,
+    pub synfire_optimizer_set_factors: unsafe extern "C" fn(synfire_optimizer, i32, f64, f64, i32) -> synfire_status,
     pub synfire_optimizer_query_memory: unsafe extern "C" fn(synfire_optimizer, *mut synfire_optimizer_memory) -> synfire_status,
     pub synfire_optimizer_read: unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *mut c_void, u64) -> synfire_status,
     pub synfire_optimizer_write: unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *const c_void, u64) -> synfire_status,
@@ -176,6 +187,7 @@ pub(crate) struct Table {
     pub synfire_network_set_value: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, f64) -> synfire_status,
     pub synfire_network_get_value: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, *mut f64) -> synfire_status,
     pub synfire_network_train_parameter: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32, f64, f64, f64, f64) -> synfire_status,
+    pub synfire_network_set_scope: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32) -> synfire_status,
     pub synfire_network_set_mask: unsafe extern "C" fn(synfire_network, *const c_char, *const u8, u64) -> synfire_status,
     pub synfire_network_set_class_weights: unsafe extern "C" fn(synfire_network, *const c_char, *const f32, u64) -> synfire_status,
     pub synfire_network_query_memory: unsafe extern "C" fn(synfire_network, *mut synfire_network_memory) -> synfire_status,
@@ -197,12 +209,15 @@ pub(crate) struct Table {
     pub synfire_network_get_optimizer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status,
     pub synfire_network_get_graph: unsafe extern "C" fn(synfire_network, i32, *mut synfire_graph) -> synfire_status,
     pub synfire_network_get_buffer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_buffer) -> synfire_status,
+    pub synfire_network_get_memory_use: unsafe extern "C" fn(synfire_network, *mut synfire_memory_use) -> synfire_status,
     pub synfire_network_save: unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status,
     pub synfire_network_save_to_memory: unsafe extern "C" fn(synfire_network, *mut c_void, *mut u64) -> synfire_status,
     pub synfire_network_load: unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status,
     pub synfire_network_load_from_memory: unsafe extern "C" fn(synfire_network, *const c_void, u64) -> synfire_status,
     pub synfire_network_create_from_file: unsafe extern "C" fn(synfire_context, *const c_char, *const synfire_network_file_desc, *mut synfire_network) -> synfire_status,
     pub synfire_network_create_from_memory: unsafe extern "C" fn(synfire_context, *const c_void, u64, *const synfire_network_file_desc, *mut synfire_network) -> synfire_status,
+    pub synfire_network_load_arrays: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_array_source, u64, i32) -> synfire_status,
+    pub synfire_network_load_arrays_from_memory: unsafe extern "C" fn(synfire_network, *const c_void, u64, *mut synfire_array_source, u64, i32) -> synfire_status,
 }
 
 impl Table {
@@ -217,6 +232,10 @@ impl Table {
             synfire_context_reclaim: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *mut u64) -> synfire_status>(find("synfire_context_reclaim\0")?),
             synfire_context_synchronize: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context) -> synfire_status>(find("synfire_context_synchronize\0")?),
             synfire_context_get_properties: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *mut synfire_context_properties) -> synfire_status>(find("synfire_context_get_properties\0")?),
+            synfire_memory_set_functions: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_memory_desc) -> synfire_status>(find("synfire_memory_set_functions\0")?),
+            synfire_memory_get_use: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut synfire_memory_use) -> synfire_status>(find("synfire_memory_get_use\0")?),
+            synfire_context_get_memory_use: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *mut synfire_memory_use) -> synfire_status>(find("synfire_context_get_memory_use\0")?),
+            synfire_log_set_function: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_log_desc) -> synfire_status>(find("synfire_log_set_function\0")?),
             synfire_buffer_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_buffer_desc, *mut synfire_buffer) -> synfire_status>(find("synfire_buffer_create\0")?),
             synfire_buffer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer)>(find("synfire_buffer_destroy\0")?),
             synfire_buffer_get_data: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, *mut *mut c_void, *mut u64) -> synfire_status>(find("synfire_buffer_get_data\0")?),
@@ -225,6 +244,8 @@ impl Table {
             synfire_buffer_download: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, u64, *mut c_void, u64) -> synfire_status>(find("synfire_buffer_download\0")?),
             synfire_buffer_fill: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, f64) -> synfire_status>(find("synfire_buffer_fill\0")?),
             synfire_buffer_mark_written: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer) -> synfire_status>(find("synfire_buffer_mark_written\0")?),
+            synfire_buffer_from_dlpack: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_from_dlpack_desc, *mut synfire_buffer) -> synfire_status>(find("synfire_buffer_from_dlpack\0")?),
+            synfire_buffer_to_dlpack: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_buffer, *const synfire_to_dlpack_desc, *mut *mut c_void) -> synfire_status>(find("synfire_buffer_to_dlpack\0")?),
             synfire_model_id: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status>(find("synfire_model_id\0")?),
             synfire_surrogate_id: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_char, *mut i32) -> synfire_status>(find("synfire_surrogate_id\0")?),
             synfire_model_load: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_load_desc, *mut synfire_model) -> synfire_status>(find("synfire_model_load\0")?),
@@ -240,6 +261,7 @@ impl Table {
             synfire_layer_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_layer_desc, *mut synfire_layer) -> synfire_status>(find("synfire_layer_create\0")?),
             synfire_layer_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer)>(find("synfire_layer_destroy\0")?),
             synfire_layer_get_desc: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *mut synfire_layer_desc) -> synfire_status>(find("synfire_layer_get_desc\0")?),
+            synfire_layer_get_memory_use: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *mut synfire_memory_use) -> synfire_status>(find("synfire_layer_get_memory_use\0")?),
             synfire_layer_set_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *const f64, u64) -> synfire_status>(find("synfire_layer_set_parameter\0")?),
             synfire_layer_get_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const c_char, *mut f64, u64) -> synfire_status>(find("synfire_layer_get_parameter\0")?),
             synfire_layer_set_parameters: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_layer, *const synfire_parameter_values, u64) -> synfire_status>(find("synfire_layer_set_parameters\0")?),
@@ -332,11 +354,14 @@ impl Table {
             synfire_graph_get_slot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, u64, synfire_buffer, *mut *mut c_void, *mut u64) -> synfire_status>(find("synfire_graph_get_slot\0")?),
             synfire_graph_write_dot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut c_char, *mut u64) -> synfire_status>(find("synfire_graph_write_dot\0")?),
             synfire_graph_get_statistics: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut synfire_graph_statistics) -> synfire_status>(find("synfire_graph_get_statistics\0")?),
+            synfire_graph_get_memory_use: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, *mut synfire_memory_use) -> synfire_status>(find("synfire_graph_get_memory_use\0")?),
             synfire_graph_reset_statistics: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph) -> synfire_status>(find("synfire_graph_reset_statistics\0")?),
             synfire_synapse_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_synapse_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory\0")?),
             synfire_synapse_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_synapse_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create\0")?),
             synfire_synapse_query_memory_one_to_one: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_one_to_one_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory_one_to_one\0")?),
             synfire_synapse_create_one_to_one: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_one_to_one_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_one_to_one\0")?),
+            synfire_synapse_query_memory_population: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_population_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory_population\0")?),
+            synfire_synapse_create_population: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_population_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_population\0")?),
             synfire_synapse_query_memory_conv2d: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_conv2d_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory_conv2d\0")?),
             synfire_synapse_create_conv2d: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_conv2d_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_conv2d\0")?),
             synfire_synapse_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse)>(find("synfire_synapse_destroy\0")?),
@@ -358,6 +383,7 @@ impl Table {
             synfire_optimizer_add_weights: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status>(find("synfire_optimizer_add_weights\0")?),
             synfire_optimizer_add_bias: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_synapse, f64, f64) -> synfire_status>(find("synfire_optimizer_add_bias\0")?),
             synfire_optimizer_add_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, synfire_layer, *const c_char, synfire_buffer, f64, f64, f64, f64) -> synfire_status>(find("synfire_optimizer_add_parameter\0")?),
+            synfire_optimizer_set_factors: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, i32, f64, f64, i32) -> synfire_status>(find("synfire_optimizer_set_factors\0")?),
             synfire_optimizer_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, *mut synfire_optimizer_memory) -> synfire_status>(find("synfire_optimizer_query_memory\0")?),
             synfire_optimizer_read: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *mut c_void, u64) -> synfire_status>(find("synfire_optimizer_read\0")?),
             synfire_optimizer_write: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_optimizer_write\0")?),
@@ -376,6 +402,7 @@ impl Table {
             synfire_network_set_value: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, f64) -> synfire_status>(find("synfire_network_set_value\0")?),
             synfire_network_get_value: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, *mut f64) -> synfire_status>(find("synfire_network_get_value\0")?),
             synfire_network_train_parameter: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32, f64, f64, f64, f64) -> synfire_status>(find("synfire_network_train_parameter\0")?),
+            synfire_network_set_scope: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32) -> synfire_status>(find("synfire_network_set_scope\0")?),
             synfire_network_set_mask: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const u8, u64) -> synfire_status>(find("synfire_network_set_mask\0")?),
             synfire_network_set_class_weights: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const f32, u64) -> synfire_status>(find("synfire_network_set_class_weights\0")?),
             synfire_network_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_network_memory) -> synfire_status>(find("synfire_network_query_memory\0")?),
@@ -397,12 +424,15 @@ impl Table {
             synfire_network_get_optimizer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status>(find("synfire_network_get_optimizer\0")?),
             synfire_network_get_graph: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, *mut synfire_graph) -> synfire_status>(find("synfire_network_get_graph\0")?),
             synfire_network_get_buffer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_buffer) -> synfire_status>(find("synfire_network_get_buffer\0")?),
+            synfire_network_get_memory_use: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_memory_use) -> synfire_status>(find("synfire_network_get_memory_use\0")?),
             synfire_network_save: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status>(find("synfire_network_save\0")?),
             synfire_network_save_to_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut c_void, *mut u64) -> synfire_status>(find("synfire_network_save_to_memory\0")?),
             synfire_network_load: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status>(find("synfire_network_load\0")?),
             synfire_network_load_from_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_void, u64) -> synfire_status>(find("synfire_network_load_from_memory\0")?),
             synfire_network_create_from_file: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const c_char, *const synfire_network_file_desc, *mut synfire_network) -> synfire_status>(find("synfire_network_create_from_file\0")?),
             synfire_network_create_from_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const c_void, u64, *const synfire_network_file_desc, *mut synfire_network) -> synfire_status>(find("synfire_network_create_from_memory\0")?),
+            synfire_network_load_arrays: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_array_source, u64, i32) -> synfire_status>(find("synfire_network_load_arrays\0")?),
+            synfire_network_load_arrays_from_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_void, u64, *mut synfire_array_source, u64, i32) -> synfire_status>(find("synfire_network_load_arrays_from_memory\0")?),
         })
     }
 }
@@ -481,6 +511,38 @@ pub unsafe fn synfire_context_get_properties(context: synfire_context, propertie
 
 /// # Safety
 ///
+/// As `synfire_memory_set_functions` in synfire.h.
+#[inline]
+pub unsafe fn synfire_memory_set_functions(desc: *const synfire_memory_desc) -> synfire_status {
+    (crate::load::table().synfire_memory_set_functions)(desc)
+}
+
+/// # Safety
+///
+/// As `synfire_memory_get_use` in synfire.h.
+#[inline]
+pub unsafe fn synfire_memory_get_use(use_: *mut synfire_memory_use) -> synfire_status {
+    (crate::load::table().synfire_memory_get_use)(use_)
+}
+
+/// # Safety
+///
+/// As `synfire_context_get_memory_use` in synfire.h.
+#[inline]
+pub unsafe fn synfire_context_get_memory_use(context: synfire_context, use_: *mut synfire_memory_use) -> synfire_status {
+    (crate::load::table().synfire_context_get_memory_use)(context, use_)
+}
+
+/// # Safety
+///
+/// As `synfire_log_set_function` in synfire.h.
+#[inline]
+pub unsafe fn synfire_log_set_function(desc: *const synfire_log_desc) -> synfire_status {
+    (crate::load::table().synfire_log_set_function)(desc)
+}
+
+/// # Safety
+///
 /// As `synfire_buffer_create` in synfire.h.
 #[inline]
 pub unsafe fn synfire_buffer_create(context: synfire_context, desc: *const synfire_buffer_desc, buffer: *mut synfire_buffer) -> synfire_status {
@@ -541,6 +603,22 @@ pub unsafe fn synfire_buffer_fill(buffer: synfire_buffer, value: f64) -> synfire
 #[inline]
 pub unsafe fn synfire_buffer_mark_written(buffer: synfire_buffer) -> synfire_status {
     (crate::load::table().synfire_buffer_mark_written)(buffer)
+}
+
+/// # Safety
+///
+/// As `synfire_buffer_from_dlpack` in synfire.h.
+#[inline]
+pub unsafe fn synfire_buffer_from_dlpack(context: synfire_context, desc: *const synfire_from_dlpack_desc, buffer: *mut synfire_buffer) -> synfire_status {
+    (crate::load::table().synfire_buffer_from_dlpack)(context, desc, buffer)
+}
+
+/// # Safety
+///
+/// As `synfire_buffer_to_dlpack` in synfire.h.
+#[inline]
+pub unsafe fn synfire_buffer_to_dlpack(buffer: synfire_buffer, desc: *const synfire_to_dlpack_desc, tensor: *mut *mut c_void) -> synfire_status {
+    (crate::load::table().synfire_buffer_to_dlpack)(buffer, desc, tensor)
 }
 
 /// # Safety
@@ -661,6 +739,14 @@ pub unsafe fn synfire_layer_destroy(layer: synfire_layer) {
 #[inline]
 pub unsafe fn synfire_layer_get_desc(layer: synfire_layer, desc: *mut synfire_layer_desc) -> synfire_status {
     (crate::load::table().synfire_layer_get_desc)(layer, desc)
+}
+
+/// # Safety
+///
+/// As `synfire_layer_get_memory_use` in synfire.h.
+#[inline]
+pub unsafe fn synfire_layer_get_memory_use(layer: synfire_layer, use_: *mut synfire_memory_use) -> synfire_status {
+    (crate::load::table().synfire_layer_get_memory_use)(layer, use_)
 }
 
 /// # Safety
@@ -1401,6 +1487,14 @@ pub unsafe fn synfire_graph_get_statistics(graph: synfire_graph, statistics: *mu
 
 /// # Safety
 ///
+/// As `synfire_graph_get_memory_use` in synfire.h.
+#[inline]
+pub unsafe fn synfire_graph_get_memory_use(graph: synfire_graph, use_: *mut synfire_memory_use) -> synfire_status {
+    (crate::load::table().synfire_graph_get_memory_use)(graph, use_)
+}
+
+/// # Safety
+///
 /// As `synfire_graph_reset_statistics` in synfire.h.
 #[inline]
 pub unsafe fn synfire_graph_reset_statistics(graph: synfire_graph) -> synfire_status {
@@ -1437,6 +1531,22 @@ pub unsafe fn synfire_synapse_query_memory_one_to_one(desc: *const synfire_one_t
 #[inline]
 pub unsafe fn synfire_synapse_create_one_to_one(context: synfire_context, desc: *const synfire_one_to_one_desc, synapse: *mut synfire_synapse) -> synfire_status {
     (crate::load::table().synfire_synapse_create_one_to_one)(context, desc, synapse)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_query_memory_population` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_query_memory_population(desc: *const synfire_population_desc, memory: *mut synfire_synapse_memory) -> synfire_status {
+    (crate::load::table().synfire_synapse_query_memory_population)(desc, memory)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_create_population` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_create_population(context: synfire_context, desc: *const synfire_population_desc, synapse: *mut synfire_synapse) -> synfire_status {
+    (crate::load::table().synfire_synapse_create_population)(context, desc, synapse)
 }
 
 /// # Safety
@@ -1610,6 +1720,14 @@ pub unsafe fn synfire_optimizer_add_parameter(optimizer: synfire_optimizer, laye
 
 /// # Safety
 ///
+/// As `synfire_optimizer_set_factors` in synfire.h.
+#[inline]
+pub unsafe fn synfire_optimizer_set_factors(optimizer: synfire_optimizer, member: i32, learning_rate_factor: f64, weight_decay_factor: f64, frozen: i32) -> synfire_status {
+    (crate::load::table().synfire_optimizer_set_factors)(optimizer, member, learning_rate_factor, weight_decay_factor, frozen)
+}
+
+/// # Safety
+///
 /// As `synfire_optimizer_query_memory` in synfire.h.
 #[inline]
 pub unsafe fn synfire_optimizer_query_memory(optimizer: synfire_optimizer, memory: *mut synfire_optimizer_memory) -> synfire_status {
@@ -1751,6 +1869,14 @@ pub unsafe fn synfire_network_get_value(network: synfire_network, stage: *const 
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn synfire_network_train_parameter(network: synfire_network, stage: *const c_char, parameter: *const c_char, per_neuron: i32, learning_rate_factor: f64, weight_decay_factor: f64, lower: f64, upper: f64) -> synfire_status {
     (crate::load::table().synfire_network_train_parameter)(network, stage, parameter, per_neuron, learning_rate_factor, weight_decay_factor, lower, upper)
+}
+
+/// # Safety
+///
+/// As `synfire_network_set_scope` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_set_scope(network: synfire_network, stage: *const c_char, parameter: *const c_char, scope: i32) -> synfire_status {
+    (crate::load::table().synfire_network_set_scope)(network, stage, parameter, scope)
 }
 
 /// # Safety
@@ -1924,6 +2050,14 @@ pub unsafe fn synfire_network_get_buffer(network: synfire_network, name: *const 
 
 /// # Safety
 ///
+/// As `synfire_network_get_memory_use` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_get_memory_use(network: synfire_network, use_: *mut synfire_memory_use) -> synfire_status {
+    (crate::load::table().synfire_network_get_memory_use)(network, use_)
+}
+
+/// # Safety
+///
 /// As `synfire_network_save` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_save(network: synfire_network, path: *const c_char) -> synfire_status {
@@ -1968,4 +2102,20 @@ pub unsafe fn synfire_network_create_from_file(context: synfire_context, path: *
 #[inline]
 pub unsafe fn synfire_network_create_from_memory(context: synfire_context, data: *const c_void, bytes: u64, desc: *const synfire_network_file_desc, network: *mut synfire_network) -> synfire_status {
     (crate::load::table().synfire_network_create_from_memory)(context, data, bytes, desc, network)
+}
+
+/// # Safety
+///
+/// As `synfire_network_load_arrays` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_load_arrays(network: synfire_network, path: *const c_char, sources: *mut synfire_array_source, n_sources: u64, leave_out: i32) -> synfire_status {
+    (crate::load::table().synfire_network_load_arrays)(network, path, sources, n_sources, leave_out)
+}
+
+/// # Safety
+///
+/// As `synfire_network_load_arrays_from_memory` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_load_arrays_from_memory(network: synfire_network, data: *const c_void, bytes: u64, sources: *mut synfire_array_source, n_sources: u64, leave_out: i32) -> synfire_status {
+    (crate::load::table().synfire_network_load_arrays_from_memory)(network, data, bytes, sources, n_sources, leave_out)
 }

@@ -140,6 +140,16 @@ impl LayerBuilder {
         self.0.undecayed_input = undecayed.into();
         self
     }
+    /// A neuron fires above its threshold, not at it.
+    pub fn strict_threshold(mut self, strict: bool) -> Self {
+        self.0.strict_threshold = strict.into();
+        self
+    }
+    /// Steps after a spike in which V stays as the reset left it, and nothing fires.
+    pub fn refractory_steps(mut self, steps: i32) -> Self {
+        self.0.refractory_steps = steps;
+        self
+    }
     /// CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0: as was measured best. Changes no
     /// result.
     pub fn threads_per_block(mut self, threads: u32) -> Self {

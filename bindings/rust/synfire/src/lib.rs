@@ -95,7 +95,7 @@
 //!
 //! It calls no functions of the program but those of native nodes ([`Graph::native`]) and what hears of loading
 //! ([`Text::progress`]), whose panics are caught before its frames and go on after them, and job systems ([`JobSystem`]),
-//! whose panics end there: what they left undone is an error of the call. A panic in the closure of [`Graph::record`] unwinds through Rust only, and drops the graph.
+//! heaps ([`HostMemory`]) and listeners ([`Log`]), whose panics end there: what they left undone is an error of the call. A panic in the closure of [`Graph::record`] unwinds through Rust only, and drops the graph.
 //!
 //! SPDX-License-Identifier: MIT
 #![deny(missing_docs, missing_debug_implementations)]
@@ -109,6 +109,7 @@ mod jobs;
 mod layer;
 mod learning;
 mod loaded;
+mod memory;
 mod native;
 mod network;
 mod objects;
@@ -129,8 +130,9 @@ pub use jobs::{JobSystem, Task};
 pub use layer::{Layer, LayerBuilder, LayerMemory, ParameterInfo};
 pub use learning::SynapseMemory;
 pub use loaded::{CheckReport, LoadInfo, LoadStage, LoadedModel, LoadedSurrogate, Text};
+pub use memory::{memory_use, reset_log, set_log, set_memory, HostMemory, Log, LogLevel, MemoryTag};
 pub use native::{Native, NativeCall, Outcome};
-pub use network::{Arrays, NetworkFile, Rows, Stage, StageResult, StageValue, Value};
+pub use network::{ArraySource, Arrays, NetworkFile, Rows, Stage, StageResult, StageValue, Value};
 #[allow(unused_imports)] // it may be empty
 pub use objects::*;
 pub use operations::{Backward, Forward};

@@ -4,6 +4,7 @@ use crate::context::{born, Context};
 use crate::error::{check, Error, Name, Result, Status};
 use crate::held::{hold_all, Held};
 use crate::objects::{all_held, Data, Initialization, Network, NetworkCore, NetworkResult};
+use crate::operations::Schedule;
 use crate::shape::Steps;
 use crate::values::{DType, Memory, Reset, Surrogate, Tape};
 use std::fmt;
@@ -39,6 +40,7 @@ stage_values! {
     bool: value => f64::from(u8::from(value));
     DType: value => value.to_raw().into();
     Reset: value => value.to_raw().into();
+    Schedule: value => value.to_raw().into();
     Surrogate: value => value.to_raw().into();
     Tape: value => value.to_raw().into();
     Initialization: value => value.to_raw().into();
@@ -70,19 +72,25 @@ pub struct Stage<'a> {
     network: &'a Network,
     kind: String,
     name: String,
-    inputs: Vec<(String, Option<String>)>,
+    inputs: Vec<(String, Option<String>, i64)>,
     values: Vec<(String, Value)>,
 }
 
 impl Stage<'_> {
     /// Lets it read a stage that was added before. Without this, it reads the one that was added last.
     pub fn reads(mut self, stage: &str) -> Self {
-        self.inputs.push((stage.into(), None));
+        self.inputs.push((stage.into(), None, 0));
+        self
+    }
+    /// Lets it read the spikes of neurons with a delay in steps: those of step t - delay. A synapse, a convolution or a
+    /// scale may name neurons that are added later, which makes a cycle.
+    pub fn reads_after(mut self, stage: &str, delay: i64) -> Self {
+        self.inputs.push((stage.into(), None, delay));
         self
     }
     /// The same, at a port of neurons: `"spikes"` or `"v"`.
     pub fn reads_port(mut self, stage: &str, port: &str) -> Self {
-        self.inputs.push((stage.into(), Some(port.into())));
+        self.inputs.push((stage.into(), Some(port.into()), 0));
         self
     }
     /// Sets a value: `.set("n_outputs", 53.0)`, `.set("reduction", "mean")`.
@@ -95,8 +103,8 @@ impl Stage<'_> {
         let (kind, name) = (Name::new(&self.kind)?, Name::new(&self.name)?);
         let named = |text: &Option<String>| text.as_deref().map(Name::new).transpose();
         let mut inputs = vec![];
-        for (stage, port) in &self.inputs {
-            inputs.push((Name::new(stage)?, named(port)?));
+        for (stage, port, delay) in &self.inputs {
+            inputs.push((Name::new(stage)?, named(port)?, *delay));
         }
         let mut values = vec![];
         for (name, value) in &self.values {
@@ -109,7 +117,11 @@ impl Stage<'_> {
         let pointer = |text: &Option<Name>| text.as_ref().map_or(null(), Name::as_ptr);
         let inputs: Vec<_> = inputs
             .iter()
-            .map(|(stage, port)| sys::synfire_stage_input { stage: stage.as_ptr(), port: pointer(port), delay: 0 })
+            .map(|(stage, port, delay)| sys::synfire_stage_input {
+                stage: stage.as_ptr(),
+                port: pointer(port),
+                delay: *delay,
+            })
             .collect();
         let values: Vec<_> = values
             .iter()
@@ -210,6 +222,49 @@ pub enum Rows<'a> {
     Labels(&'a [u32]),
     /// The targets of a loss, in f32.
     Targets(&'a [f32]),
+}
+
+/// An array of a file for an array of a network: [`Network::load_arrays`]. A text stands for an array of the same name on
+/// both sides, two texts for the name in the file and that in the network, and three for a layout too.
+///
+/// ```
+/// use synfire::ArraySource;
+/// let sources: [ArraySource; 2] = [("fc1.weight", "hidden.weights").into(), ("conv.weight", "conv.weights", "oihw").into()];
+/// assert_eq!(sources[0], ArraySource::new("fc1.weight", "hidden.weights"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArraySource<'a> {
+    theirs: &'a str,
+    ours: &'a str,
+    layout: Option<&'a str>,
+}
+
+impl<'a> ArraySource<'a> {
+    /// The tensor `theirs` of the file for the array `ours` of the network.
+    pub fn new(theirs: &'a str, ours: &'a str) -> Self {
+        Self { theirs, ours, layout: None }
+    }
+    /// The order of the elements in the file: `"oi"`, `"oihw"`, `"iohw"` or `"chw-flatten"`, as PyTorch has them.
+    pub fn layout(mut self, layout: &'a str) -> Self {
+        self.layout = Some(layout);
+        self
+    }
+}
+
+impl<'a> From<&'a str> for ArraySource<'a> {
+    fn from(name: &'a str) -> Self {
+        Self::new(name, name)
+    }
+}
+impl<'a> From<(&'a str, &'a str)> for ArraySource<'a> {
+    fn from((theirs, ours): (&'a str, &'a str)) -> Self {
+        Self::new(theirs, ours)
+    }
+}
+impl<'a> From<(&'a str, &'a str, &'a str)> for ArraySource<'a> {
+    fn from((theirs, ours, layout): (&'a str, &'a str, &'a str)) -> Self {
+        Self::new(theirs, ours).layout(layout)
+    }
 }
 
 /// The result of one loss: [`Network::train_stages`], [`Network::evaluate_stages`].
@@ -448,6 +503,58 @@ impl Network {
                 .map(drop)
         })
     }
+    /// Loads arrays of any safetensors file by their names, such as weights from another tool, or those of another network
+    /// of which this one has a part. All others stay as they are. Everything is checked before anything changes. With
+    /// `leave_out`, tensors that the file does not have, or has in another shape, are left out; returns the names of the
+    /// arrays of the network that they were for.
+    pub fn load_arrays(&self, path: &str, sources: &[ArraySource<'_>], leave_out: bool) -> Result<Vec<String>> {
+        let path = Name::new(path)?;
+        self.take_arrays(sources, |raw, list, n| {
+            // SAFETY: a live handle; what is pointed to lives for the call.
+            unsafe { sys::synfire_network_load_arrays(raw, path.as_ptr(), list, n, leave_out.into()) }
+        })
+    }
+    /// Loads arrays of a safetensors file in memory, such as what [`Network::save_to_memory`] of another network has
+    /// returned; as [`Network::load_arrays`].
+    pub fn load_arrays_from_memory(
+        &self,
+        file: &[u8],
+        sources: &[ArraySource<'_>],
+        leave_out: bool,
+    ) -> Result<Vec<String>> {
+        self.take_arrays(sources, |raw, list, n| {
+            let (data, bytes) = (file.as_ptr().cast(), file.len() as u64);
+            // SAFETY: a live handle; what is pointed to lives for the call.
+            unsafe { sys::synfire_network_load_arrays_from_memory(raw, data, bytes, list, n, leave_out.into()) }
+        })
+    }
+    fn take_arrays(
+        &self,
+        sources: &[ArraySource<'_>],
+        call: impl FnOnce(sys::synfire_network, *mut sys::synfire_array_source, u64) -> i32,
+    ) -> Result<Vec<String>> {
+        let mut names = vec![];
+        for one in sources {
+            names.push((Name::new(one.theirs)?, Name::new(one.ours)?, one.layout.map(Name::new).transpose()?));
+        }
+        let mut list: Vec<_> = names
+            .iter()
+            .map(|(theirs, ours, layout)| sys::synfire_array_source {
+                theirs: theirs.as_ptr(),
+                ours: ours.as_ptr(),
+                layout: layout.as_ref().map_or(null(), |word| word.as_ptr()),
+                is_loaded: 0,
+                reserved: 0,
+            })
+            .collect();
+        self.core.held.between_launches(|| check(call(self.core.raw, list.as_mut_ptr(), list.len() as u64)))?;
+        Ok(sources
+            .iter()
+            .zip(&list)
+            .filter(|(_, one)| one.is_loaded == 0)
+            .map(|(one, _)| one.ours.to_string())
+            .collect())
+    }
     /// Trains for the rest of the epoch: [`Network::train`] with 0 batches.
     pub fn train_epoch(&self) -> Result<NetworkResult> {
         self.train(0)
@@ -474,14 +581,42 @@ impl Network {
         let none = None::<&Buffer<u32>>;
         self.set_data(set, labels.len() as i64, &inputs, Some(&labels), none, none, none)
     }
+    /// Evaluates rows with one label each, which become the evaluation data: [`Network::set_labelled_data`], then
+    /// [`Network::evaluate`].
+    pub fn evaluate_rows<T: Element>(&self, inputs: &[T], labels: &[u32]) -> Result<NetworkResult> {
+        self.set_labelled_data(Data::Evaluation, inputs, labels)?;
+        self.evaluate()
+    }
+    /// Computes the output for rows of inputs, one after the other, as [`Network::infer`], and returns the outputs of all
+    /// rows: `f32`, `f64` of an f64 network, or `u32` of packed spikes. `inputs` are whole rows, at least one.
+    pub fn infer_rows<T: Element, R: Element + Default>(&self, inputs: &[T]) -> Result<Vec<R>> {
+        let (handle, on_host) = (self.core.context.clone(), self.core.on_host);
+        let context = Context { raw: handle.0, handle, on_host };
+        let ((dtype, row), (_, row_out)) = (self.input_row()?, self.row_of(b"output\0")?);
+        // Values of another type are left to the library, which names the type.
+        if T::DTYPES.contains(&dtype) && (inputs.len() < row || inputs.len() % row != 0) {
+            let text = format!("inputs has {} elements; whole rows of {row} elements are needed", inputs.len());
+            return Err(Error::new(Status::InvalidArgument, "SYN-NETWORK-DATA", text));
+        }
+        let n_rows = inputs.len() / row;
+        let rows = Buffer::<T>::builder(inputs.len()).memory(Memory::Host).create_from(&context, inputs)?;
+        let outputs = Buffer::<R>::builder(n_rows * row_out).memory(Memory::Host).create(&context)?;
+        self.infer(&rows, n_rows as i64, &outputs)?;
+        let mut results = vec![R::default(); n_rows * row_out];
+        outputs.download(0, &mut results)?;
+        Ok(results)
+    }
     /// The type of inputs, and the elements of one row as they are stored: of packed spikes, words.
     fn input_row(&self) -> Result<(DType, usize)> {
+        self.row_of(b"input\0")
+    }
+    fn row_of(&self, name: &[u8]) -> Result<(DType, usize)> {
         self.core.held.between_launches(|| {
             let mut input = null_mut();
             // SAFETY: a live handle; the text ends with a null, zeros plus the size is how C initialises a descriptor,
             // and the handle of the buffer is this function's own.
             unsafe {
-                check(sys::synfire_network_get_buffer(self.core.raw, b"input\0".as_ptr().cast(), &mut input))?;
+                check(sys::synfire_network_get_buffer(self.core.raw, name.as_ptr().cast(), &mut input))?;
                 let mut desc: sys::synfire_buffer_desc = std::mem::zeroed();
                 desc.struct_size = std::mem::size_of_val(&desc) as u32;
                 let got = check(sys::synfire_buffer_get_desc(input, &mut desc));

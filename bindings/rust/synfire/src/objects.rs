@@ -528,6 +528,119 @@ impl Synapse {
     }
 }
 
+/// Options for [`Synapse::population`]; each has the library's default. How to create a population code.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct PopulationBuilder {
+    dtype: DType,
+    channels: i64,
+    n_cells: i64,
+    height: i64,
+    width: i64,
+    lower: f64,
+    upper: f64,
+    sigma: f64,
+    frozen: bool,
+}
+impl PopulationBuilder {
+    /// Type of mu, sigma, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+    pub fn dtype(mut self, dtype: DType) -> Self {
+        self.dtype = dtype;
+        self
+    }
+    /// Height H of the map. Default: 1.
+    pub fn height(mut self, height: i64) -> Self {
+        self.height = height;
+        self
+    }
+    /// Width W of the map. Default: 1.
+    pub fn width(mut self, width: i64) -> Self {
+        self.width = width;
+        self
+    }
+    /// The mu of the first cell of each input at the start. Finite in its type. Default, if `upper` is 0 too: -3.
+    pub fn lower(mut self, lower: f64) -> Self {
+        self.lower = lower;
+        self
+    }
+    /// The mu of the last cell, above `lower`; those between are at equal distances, and a single cell is in the middle.
+    /// Default, if `lower` is 0 too: 3.
+    pub fn upper(mut self, upper: f64) -> Self {
+        self.upper = upper;
+        self
+    }
+    /// The sigma of all cells at the start, above 0. Default: the distance between the mu of neighbouring cells, or
+    /// `upper` - `lower` of a single one.
+    pub fn sigma(mut self, sigma: f64) -> Self {
+        self.sigma = sigma;
+        self
+    }
+    /// `true`: without gradients of mu and sigma. `false` (default): with.
+    pub fn frozen(mut self, frozen: bool) -> Self {
+        self.frozen = frozen;
+        self
+    }
+    /// Creates it.
+    pub fn create(self, context: &Context) -> Result<Synapse> {
+        let desc = self.desc();
+        let mut raw = null_mut();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_synapse_create_population(context.raw, &desc, &mut raw) })?;
+        born();
+        let core =
+            SynapseCore { raw, held: Held::default(), context: context.handle.clone(), on_host: context.on_host };
+        Ok(Synapse { core: Arc::new(core) })
+    }
+    /// Bytes it will take.
+    pub fn query_memory(&self) -> Result<crate::SynapseMemory> {
+        crate::error::loaded()?;
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut memory: sys::synfire_synapse_memory = unsafe { zeroed() };
+        memory.struct_size = size_of::<sys::synfire_synapse_memory>() as u32;
+        // SAFETY: the descriptor lives for the call.
+        check(unsafe { sys::synfire_synapse_query_memory_population(&self.desc(), &mut memory) })?;
+        Ok(crate::SynapseMemory {
+            weight_bytes: memory.weight_bytes,
+            derived_bytes: memory.derived_bytes,
+            gradient_bytes: memory.gradient_bytes,
+        })
+    }
+    pub(crate) fn desc(&self) -> sys::synfire_population_desc {
+        sys::synfire_population_desc {
+            struct_size: size_of::<sys::synfire_population_desc>() as u32,
+            dtype: self.dtype.to_raw(),
+            channels: self.channels,
+            n_cells: self.n_cells,
+            height: self.height,
+            width: self.width,
+            lower: self.lower,
+            upper: self.upper,
+            sigma: self.sigma,
+            frozen: self.frozen.into(),
+            reserved: 0,
+        }
+    }
+}
+impl Synapse {
+    /// Options, with what it needs; everything else has its default.
+    ///
+    /// - `channels`: Channels C, at least 1: the number of inputs if they have no map.
+    /// - `n_cells`: Cells P of each input, at least 1.
+    pub fn population(channels: i64, n_cells: i64) -> PopulationBuilder {
+        PopulationBuilder {
+            dtype: DType::F32,
+            channels,
+            n_cells,
+            height: 0,
+            width: 0,
+            lower: 0.0,
+            upper: 0.0,
+            sigma: 0.0,
+            frozen: false,
+        }
+    }
+}
+
 /// Options for [`Synapse::conv2d`]; each has the library's default. How to create a convolution.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
@@ -822,6 +935,7 @@ impl fmt::Debug for Optimizer {
 pub struct OptimizerBuilder {
     kind: OptimizerKind,
     nesterov: bool,
+    batches_per_step: u32,
     learning_rate: f64,
     weight_decay: f64,
     momentum: f64,
@@ -839,6 +953,13 @@ impl OptimizerBuilder {
     /// `true`: Nesterov's momentum; `momentum` must be positive. `false` (default): without. Ignored by Adam.
     pub fn nesterov(mut self, nesterov: bool) -> Self {
         self.nesterov = nesterov;
+        self
+    }
+    /// How many batches each step is taken for, n: every step operation adds the gradients of its batch to their mean,
+    /// and every n-th takes the step ([`OptimizerStep::record`]). With more than 1, the mean takes as much memory as the
+    /// gradients. At most 2^20. Default: 1. Since ABI 0.3; before, it had to be 0.
+    pub fn batches_per_step(mut self, batches_per_step: u32) -> Self {
+        self.batches_per_step = batches_per_step;
         self
     }
     /// Positive and finite. Default: 1e-3.
@@ -893,7 +1014,7 @@ impl OptimizerBuilder {
             struct_size: size_of::<sys::synfire_optimizer_desc>() as u32,
             kind: self.kind.to_raw(),
             nesterov: self.nesterov.into(),
-            reserved: 0,
+            batches_per_step: self.batches_per_step,
             learning_rate: self.learning_rate,
             weight_decay: self.weight_decay,
             momentum: self.momentum,
@@ -910,6 +1031,7 @@ impl Optimizer {
         OptimizerBuilder {
             kind: OptimizerKind::Sgd,
             nesterov: false,
+            batches_per_step: 0,
             learning_rate: 0.0,
             weight_decay: 0.0,
             momentum: 0.0,
@@ -1012,6 +1134,28 @@ impl Optimizer {
             )
         })
         .map(drop)
+    }
+    /// Changes the factors of a member, or freezes it, from the next step on.
+    pub fn set_factors(
+        &self,
+        member: i32,
+        learning_rate_factor: f64,
+        weight_decay_factor: f64,
+        frozen: bool,
+    ) -> Result<()> {
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe {
+                sys::synfire_optimizer_set_factors(
+                    self.core.raw,
+                    member,
+                    learning_rate_factor,
+                    weight_decay_factor,
+                    frozen.into(),
+                )
+            })
+            .map(drop)
+        })
     }
     /// Says how much memory an optimiser takes with the members that it has.
     pub fn query_memory(&self) -> Result<OptimizerMemory> {
@@ -1251,7 +1395,10 @@ impl Network {
     /// Adds the optimiser. Its members are the weights and biases of all synapses that are not frozen, and the
     /// parameters of [`Network::train_parameter`], pair after pair of synapse and neurons. Its values are the fields of
     /// [`OptimizerBuilder`] from `"nesterov"` on, with the same defaults; here, a weight decay of 0 is none.
-    /// `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays.
+    /// `"learning_rate"`, `"weight_decay"` and `"clip_norm"` can change between replays. So can those of the schedule,
+    /// which are the fields of [`OptimizerStep`], since ABI 0.3: `"warmup_steps"`, `"schedule"`, `"schedule_steps"` and
+    /// `"schedule_factor"`. A schedule other than the constant one needs `"schedule_steps"`. A cosine has an end:
+    /// [`Network::train`] refuses batches that would go beyond it.
     pub fn add_optimizer(&self, name: &str, kind: OptimizerKind, learning_rate: f64) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: live handles; what is pointed to lives for the call.
@@ -1312,6 +1459,22 @@ impl Network {
                     lower,
                     upper,
                 )
+            })
+            .map(drop)
+        })
+    }
+    /// Says how many numbers a parameter of neurons is: one for each neuron, one for each channel of their map, or one
+    /// for the layer, as it is at first. All begin with the value of the stage. The optimiser trains as many, if it
+    /// trains the parameter ([`Network::train_parameter`], where a `per_neuron` of 1 says [`Scope::Neuron`] too, and one
+    /// of 0 says nothing; the last of several calls counts). Files have all of them. The stage's layer gives and takes
+    /// them one by one ([`Network::layer`], [`Layer::set_parameter`]).
+    pub fn set_scope(&self, stage: &str, parameter: &str, scope: Scope) -> Result<()> {
+        let stage = Name::new(stage)?;
+        let parameter = Name::new(parameter)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| {
+            check(unsafe {
+                sys::synfire_network_set_scope(self.core.raw, stage.as_ptr(), parameter.as_ptr(), scope.to_raw())
             })
             .map(drop)
         })
@@ -1458,7 +1621,8 @@ impl Network {
             Synapse::from_part(synapse, self.core.part_of())
         })
     }
-    /// Returns the layer of a stage, as [`Network::synapse`] returns a synapse.
+    /// Returns the layer of a stage, as [`Network::synapse`] returns a synapse. The layer of neurons in a cycle has one
+    /// step, and its state is without the last spikes of the neurons, which the network keeps.
     pub fn layer(&self, stage: &str) -> Result<Layer> {
         let stage = Name::new(stage)?;
         let mut layer = null_mut();
@@ -1496,6 +1660,18 @@ impl Network {
             // SAFETY: live handles; what is pointed to lives for the call.
             check(unsafe { sys::synfire_network_get_buffer(self.core.raw, name.as_ptr(), &mut buffer) })?;
             Buffer::from_part(buffer, self.core.part_of())
+        })
+    }
+    /// Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it
+    /// made. [`Network::query_memory`] says before what it will need.
+    pub fn memory_use(&self) -> Result<MemoryUse> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut use_: sys::synfire_memory_use = unsafe { zeroed() };
+        use_.struct_size = size_of::<sys::synfire_memory_use>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_get_memory_use(self.core.raw, &mut use_) })?;
+            Ok(MemoryUse::from_c(&use_))
         })
     }
     /// Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all
@@ -1554,7 +1730,31 @@ impl Drop for NetworkCore {
     }
 }
 
+impl Context {
+    /// Reports the memory that a context and all objects on it hold.
+    pub fn memory_use(&self) -> Result<MemoryUse> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut use_: sys::synfire_memory_use = unsafe { zeroed() };
+        use_.struct_size = size_of::<sys::synfire_memory_use>() as u32;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        check(unsafe { sys::synfire_context_get_memory_use(self.raw, &mut use_) })?;
+        Ok(MemoryUse::from_c(&use_))
+    }
+}
+
 impl Layer {
+    /// Reports the memory that a layer holds: state, parameters, and the tape and sums of its passes that ran now. Those
+    /// of recorded passes belong to their graph.
+    pub fn memory_use(&self) -> Result<MemoryUse> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut use_: sys::synfire_memory_use = unsafe { zeroed() };
+        use_.struct_size = size_of::<sys::synfire_memory_use>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_layer_get_memory_use(self.core.raw, &mut use_) })?;
+            Ok(MemoryUse::from_c(&use_))
+        })
+    }
     /// How much memory `synfire_layer_run_forward()` and `synfire_layer_run_backward()` need from the caller.
     pub fn run_memory(&self, tape: Tape, n_steps: i64, batch: i64, n_gradients: u64) -> Result<(u64, u64)> {
         let mut tape_bytes = 0;
@@ -1574,6 +1774,77 @@ impl Layer {
             })?;
             Ok((tape_bytes, scratch_bytes))
         })
+    }
+}
+
+impl Graph {
+    /// Reports the memory that a graph holds: operations, slots, tapes, values and its arena. Buffers and layers that it
+    /// uses count where they were created.
+    pub fn memory_use(&self) -> Result<MemoryUse> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut use_: sys::synfire_memory_use = unsafe { zeroed() };
+        use_.struct_size = size_of::<sys::synfire_memory_use>() as u32;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        let status = unsafe { sys::synfire_graph_get_memory_use(self.as_raw(), &mut use_) };
+        self.checked(status)?;
+        Ok(MemoryUse::from_c(&use_))
+    }
+}
+
+/// Memory that an object holds now, in bytes, with everything that belongs to it: that of a network includes its layers,
+/// synapses and graphs, that of a context all objects on it. An object that was destroyed counts until it is freed.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct MemoryUse {
+    /// `true`: the containers of the library's C++ code count. `false`: only larger blocks do
+    /// (`synfire_memory_set_functions()`).
+    pub has_containers: bool,
+    /// Ordinary host memory, as ::synfire_allocate_callback was asked for it or would have been.
+    pub host_bytes: u64,
+    /// Number of blocks of it.
+    pub host_blocks: u64,
+    /// Page-locked host memory; 0 on the host.
+    pub pinned_bytes: u64,
+    /// Memory of the GPU; 0 on the host. Without what CUDA takes for itself.
+    pub device_bytes: u64,
+    /// The part of the sum of these three that belongs to no context
+    /// ([`MemoryTag::Library`](crate::MemoryTag::Library)).
+    pub library_bytes: u64,
+    /// The part that belongs to contexts themselves.
+    pub context_bytes: u64,
+    /// The part that belongs to buffers.
+    pub buffer_bytes: u64,
+    /// The part that belongs to layers.
+    pub layer_bytes: u64,
+    /// The part that belongs to graphs.
+    pub graph_bytes: u64,
+    /// The part that belongs to synapses.
+    pub synapse_bytes: u64,
+    /// The part that belongs to optimisers.
+    pub optimizer_bytes: u64,
+    /// The part that belongs to networks themselves.
+    pub network_bytes: u64,
+    /// The part that belongs to loaded models and surrogates.
+    pub model_bytes: u64,
+}
+impl MemoryUse {
+    pub(crate) fn from_c(c: &sys::synfire_memory_use) -> Self {
+        MemoryUse {
+            has_containers: c.has_containers != 0,
+            host_bytes: c.host_bytes,
+            host_blocks: c.host_blocks,
+            pinned_bytes: c.pinned_bytes,
+            device_bytes: c.device_bytes,
+            library_bytes: c.library_bytes,
+            context_bytes: c.context_bytes,
+            buffer_bytes: c.buffer_bytes,
+            layer_bytes: c.layer_bytes,
+            graph_bytes: c.graph_bytes,
+            synapse_bytes: c.synapse_bytes,
+            optimizer_bytes: c.optimizer_bytes,
+            network_bytes: c.network_bytes,
+            model_bytes: c.model_bytes,
+        }
     }
 }
 
@@ -1609,8 +1880,8 @@ pub struct SynapseInfo {
     pub takes_dropout: bool,
     /// The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
     pub gradient_bits: i32,
-    /// The kind: `"dense"`, `"one_to_one"`, `"conv2d"` or `"normalization"`. A constant string that lives as long as the
-    /// library.
+    /// The kind: `"dense"`, `"one_to_one"`, `"conv2d"`, `"population"` or `"normalization"`. A constant string that
+    /// lives as long as the library.
     pub kind: String,
     /// The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.
     pub weight_bits: i32,
@@ -1708,7 +1979,8 @@ impl SynapseRounding {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OptimizerMemory {
-    /// Momentum, or the two moments of Adam, of all members so far.
+    /// Momentum, or the two moments of Adam, of all members so far; with [`OptimizerBuilder::batches_per_step`] above 1,
+    /// also their mean gradients.
     pub moment_bytes: u64,
     /// The counters, a list of the members, and 8 bytes for every 1,024 elements.
     pub state_bytes: u64,

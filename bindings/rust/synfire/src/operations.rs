@@ -131,6 +131,19 @@ crate::values::values! {
         Concatenate = SYNFIRE_COMBINE_CONCATENATE,
     }
 }
+crate::values::values! {
+    /// Values of `SYNFIRE_SCHEDULE_*`.
+    Schedule {
+        /// The factor is 1.
+        Constant = SYNFIRE_SCHEDULE_CONSTANT,
+        /// Half a wave of a cosine, from 1 at s = 0 to e at s = N: fma(1 - e, a * a, e), where a is the sine of pi *
+        /// (0.5 * (1 - s / N)). From s = N on the factor is e.
+        Cosine = SYNFIRE_SCHEDULE_COSINE,
+        /// A factor e every N steps: e^k, where k is the integer part of s / N, as a product of the powers e^1, e^2,
+        /// e^4, ... that k has as binary digits, the smallest first.
+        Step = SYNFIRE_SCHEDULE_STEP,
+    }
+}
 crate::values::flags! {
     /// A sum of `SYNFIRE_BOUND_*`; combine them with `|`.
     Bounds {
@@ -3800,8 +3813,8 @@ impl<'a> UpdateParameter<'a> {
     ///
     /// - `name`: A parameter of the model, `v_threshold` or `v_reset`; not a parameter of the surrogate. With a second
     ///   name (`tau` of PLIF), the step is taken in that quantity.
-    /// - `gradient`: dL/dp, read: f32 (f64 in an f64 layer), one element, or N if the parameter is one number per
-    ///   neuron. Its shape: `[1]` or `[N]`.
+    /// - `gradient`: dL/dp, read: f32 (f64 in an f64 layer), with as many elements as the parameter has values. Its
+    ///   shape: `[1]`, `[C]` or `[N]`.
     /// - `learning_rate`: Finite. The operation's value `"learning_rate"`.
     pub fn new<T: Element>(name: &'a str, gradient: &'a Buffer<T>, learning_rate: f64) -> Self {
         UpdateParameter {
@@ -4376,8 +4389,8 @@ impl<'a> SynapseBackward<'a> {
         self.batch = batch;
         self
     }
-    /// The input of the forward, read, for the gradients of weights and bias. Without: these are not computed. Its
-    /// shape: spikes `[T, B, K]`.
+    /// The input of the forward, read, for the gradients of weights and bias. Without: these are not computed. A
+    /// population code needs it for `grad_input` too, also if it is frozen. Its shape: spikes `[T, B, K]`.
     pub fn input<T: Element>(mut self, input: &'a Buffer<T>) -> Self {
         self.input = Some(&input.core);
         self
@@ -4548,14 +4561,32 @@ impl<'a> Dropout<'a> {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct OptimizerStep {
+    schedule: Schedule,
     learning_rate: f64,
     weight_decay: f64,
     clip_norm: f64,
+    warmup_steps: i64,
+    schedule_steps: i64,
+    schedule_factor: f64,
 }
 impl OptimizerStep {
     /// With everything at its default.
     pub fn new() -> Self {
-        OptimizerStep { learning_rate: 0.0, weight_decay: 0.0, clip_norm: 0.0 }
+        OptimizerStep {
+            schedule: Schedule::Constant,
+            learning_rate: 0.0,
+            weight_decay: 0.0,
+            clip_norm: 0.0,
+            warmup_steps: 0,
+            schedule_steps: 0,
+            schedule_factor: 0.0,
+        }
+    }
+    /// One of [`Schedule`]. Default: [`Schedule::Constant`]. The operation's value `"schedule"`. Since ABI 0.3; before,
+    /// it had to be 0.
+    pub fn schedule(mut self, schedule: Schedule) -> Self {
+        self.schedule = schedule;
+        self
     }
     /// Positive and finite. Default: that of the optimiser. The operation's value `"learning_rate"`.
     pub fn learning_rate(mut self, learning_rate: f64) -> Self {
@@ -4572,8 +4603,25 @@ impl OptimizerStep {
         self.clip_norm = clip_norm;
         self
     }
+    /// Steps of the linear warm-up, 0 to 2^53. Default: 0. The operation's value `"warmup_steps"`. Since ABI 0.3.
+    pub fn warmup_steps(mut self, warmup_steps: i64) -> Self {
+        self.warmup_steps = warmup_steps;
+        self
+    }
+    /// The steps N of the schedule, 1 to 2^53; needed unless the schedule is constant. Default: 0. The operation's value
+    /// `"schedule_steps"`. Since ABI 0.3.
+    pub fn schedule_steps(mut self, schedule_steps: i64) -> Self {
+        self.schedule_steps = schedule_steps;
+        self
+    }
+    /// The factor e of the schedule, 0 to 1. 0: 0 of a cosine, 0.1 of [`Schedule::Step`]. The operation's value
+    /// `"schedule_factor"`. Since ABI 0.3.
+    pub fn schedule_factor(mut self, schedule_factor: f64) -> Self {
+        self.schedule_factor = schedule_factor;
+        self
+    }
     /// Appends a step of an optimiser, with the values `"learning_rate"`, `"weight_decay"` and `"clip_norm"` (at least
-    /// 0).
+    /// 0), and those of its schedule: `"schedule"`, `"warmup_steps"`, `"schedule_steps"` and `"schedule_factor"`.
     pub fn record(self, graph: &mut Graph, optimizer: &Optimizer) -> Result<Operation> {
         let desc = self.desc();
         let _held = hold_all([&optimizer.core.held])?;
@@ -4593,10 +4641,13 @@ impl OptimizerStep {
     fn desc(&self) -> sys::synfire_optimizer_step_desc {
         sys::synfire_optimizer_step_desc {
             struct_size: size_of::<sys::synfire_optimizer_step_desc>() as u32,
-            reserved: 0,
+            schedule: self.schedule.to_raw(),
             learning_rate: self.learning_rate,
             weight_decay: self.weight_decay,
             clip_norm: self.clip_norm,
+            warmup_steps: self.warmup_steps,
+            schedule_steps: self.schedule_steps,
+            schedule_factor: self.schedule_factor,
         }
     }
 }

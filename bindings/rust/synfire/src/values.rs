@@ -141,6 +141,8 @@ values! {
         Izhikevich = SYNFIRE_MODEL_IZHIKEVICH,
         /// Leaky integrator: no spikes.
         Li = SYNFIRE_MODEL_LI,
+        /// LIF with an adaptive threshold.
+        Alif = SYNFIRE_MODEL_ALIF,
     }
 }
 values! {
@@ -150,6 +152,8 @@ values! {
         Hard = SYNFIRE_RESET_HARD,
         /// V_threshold is subtracted.
         Soft = SYNFIRE_RESET_SOFT,
+        /// V_threshold is subtracted in the next step, after its leak.
+        SoftDelayed = SYNFIRE_RESET_SOFT_DELAYED,
     }
 }
 values! {
@@ -213,6 +217,8 @@ values! {
         SquarewaveFourierSeries = SYNFIRE_SURROGATE_SQUAREWAVE_FOURIER_SERIES,
         /// Rectangle.
         Rect = SYNFIRE_SURROGATE_RECT,
+        /// A Gaussian minus two wide ones at its sides.
+        MultiGaussian = SYNFIRE_SURROGATE_MULTI_GAUSSIAN,
     }
 }
 

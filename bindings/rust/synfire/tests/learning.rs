@@ -42,6 +42,20 @@ fn synapses_and_optimisers_run_now() -> Result<()> {
     scaled.forward(SynapseForward::new(&input, &scaled_output, Steps(1)).batch(2))?;
     assert_eq!(scaled_output.to_vec()?, [3.0, 3.0, 3.0, 3.0, 0.0, 3.0, 0.0, 0.0]);
 
+    let described = Synapse::population(2, 2).lower(-1.0).upper(1.0).sigma(1.0);
+    assert_eq!(described.query_memory()?.weight_bytes, 32);
+    let cells = described.create(&context)?;
+    assert_eq!(cells.info()?.kind, "population");
+    let mut mu = [0.0f32; 4];
+    cells.read("mu", &mut mu)?;
+    assert_eq!(mu, [-1.0, 1.0, -1.0, 1.0]);
+    let places = Buffer::<f32>::builder(2).create(&context)?;
+    places.upload(0, &[-1.0, 1.0])?;
+    let active = Buffer::<f32>::builder(4).create(&context)?;
+    cells.forward(SynapseForward::new(&places, &active, Steps(1)))?;
+    let active = active.to_vec()?;
+    assert!(active[0] == 1.0 && active[3] == 1.0 && active[1] < 0.2);
+
     let described = Synapse::conv2d(1, 2).width(4).kernel_width(2).weight_bits(8).mask(&[1; 4]);
     assert_eq!(described.query_memory()?.weight_bytes, 24);
     let convolution = described.create(&context)?;

@@ -39,7 +39,7 @@ fn lengths() {
     let (layer, x, _graph) = step(&context);
     as_input(&context, &Buffer::<f32>::zeros(&context, Memory::Pinned, [3, 3]).unwrap(), InvalidArgument, "9 elements");
     as_input(&context, &Buffer::<f32>::zeros(&context, Memory::Pinned, 11).unwrap(), InvalidArgument, "11 elements");
-    refused(layer.set_parameter("tau", &[1.0, 2.0]), InvalidArgument, "2 values");
+    refused(layer.set_parameter("tau", &[1.0, 2.0, 3.0]), InvalidArgument, "3 values");
     refused(layer.set_parameter("tau", &[]), InvalidArgument, "no values");
     refused(layer.read_state("v", &mut [0f32; 31]), InvalidArgument, "31 of 32 states");
     refused(layer.write_state("v", &[0f32; 33]), InvalidArgument, "33 of 32 states");

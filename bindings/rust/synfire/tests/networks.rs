@@ -2,7 +2,7 @@
 mod common;
 use common::*;
 use std::sync::atomic::{AtomicBool, Ordering::*};
-use synfire::operations::LossKind;
+use synfire::operations::{LossKind, Schedule};
 use synfire::*;
 
 const INPUTS: usize = 5;
@@ -65,6 +65,59 @@ fn branches_are_checked() -> Result<()> {
     more.build()?;
     network.build()?;
     refused(network.load_from_memory(&more.save_to_memory()?), wrong, &["SYN-NETWORK-OTHER", "extra"]);
+    Ok(())
+}
+
+/// Rows in slices: each has its output, whatever rows are beside it.
+#[test]
+fn takes_and_gives_slices() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    let rates: Vec<f32> = (0..ROWS * INPUTS).map(|i| (i % 5) as f32 / 5.0).collect();
+    let labels: Vec<u32> = (0..ROWS as u32).map(|row| row % 2).collect();
+    let all: Vec<f32> = network.infer_rows(&rates)?;
+    assert_eq!(all.len(), ROWS * 2);
+    assert_eq!(network.infer_rows::<f32, f32>(&rates[..INPUTS])?, all[..2]);
+    assert_eq!(network.evaluate_rows(&rates, &labels)?.n_counted, ROWS as u64);
+    let words = ["SYN-NETWORK-DATA", "34"];
+    refused(network.infer_rows::<f32, f32>(&rates[1..]), Status::InvalidArgument, &words);
+    refused(network.evaluate_rows(&rates[1..], &labels), Status::InvalidArgument, &words);
+    refused(network.infer_rows::<f32, f32>(&[]), Status::InvalidArgument, &["whole rows of 5"]);
+    refused(network.infer_rows::<f32, f64>(&rates), Status::InvalidArgument, &["f64"]);
+    Ok(())
+}
+
+/// Arrays of other files, frozen stages and schedules: the wrong ones are refused, and change nothing.
+#[test]
+fn tuning_is_checked() -> Result<()> {
+    let context = context();
+    let (network, other) = (built(&context)?, stages(&context)?);
+    other.set("adam", "schedule", Schedule::Cosine)?;
+    other.set("adam", "schedule_steps", 2)?;
+    other.build()?;
+    let (before, file) = (network.save_to_memory()?, other.save_to_memory()?);
+    let wrong = |source: ArraySource<'_>, words: &[&str]| {
+        refused(network.load_arrays_from_memory(&file, &[source], false), Status::InvalidArgument, words);
+    };
+    wrong(("first.weights", "first.weight").into(), &["SYN-NETWORK-ARRAY", "did you mean \"first.weights\""]);
+    wrong(("first.bios", "first.bias").into(), &["SYN-FILE-TENSOR", "did you mean \"first.bias\""]);
+    wrong(("first.weights", "second.weights").into(), &["SYN-FILE-SHAPE", "[6, 5]", "[2, 6]"]);
+    wrong(("adam.step_count", "first.bias").into(), &["SYN-FILE-DTYPE", "U64"]);
+    wrong(ArraySource::from("first.weights").layout("io"), &["SYN-NETWORK-LAYOUT", "\"oi\""]);
+    let damaged = network.load_arrays_from_memory(&[0; 100], &["first.bias".into()], false);
+    refused(damaged, Status::InvalidArgument, &["SYN-FILE"]);
+    let missing = network.load_arrays("no such file", &["first.bias".into()], false);
+    refused(missing, Status::InvalidArgument, &["SYN-FILE-OPEN"]);
+    network.set("first", "frozen", true)?;
+    network.set("first", "frozen", false)?;
+    assert!(network.save_to_memory()? == before);
+    let sources = [("first.weights", "first.weights", "oi").into(), ("second.bias", "first.bias").into()];
+    assert_eq!(network.load_arrays_from_memory(&file, &sources, true)?, ["first.bias"]);
+    network.load_from_memory(&file)?; // with its schedule
+    network.train(2)?;
+    refused(network.train(1), Status::InvalidArgument, &["SYN-NETWORK-SCHEDULE", "2 were taken"]);
+    let adam = network.optimizer("adam")?;
+    refused(adam.set_factors(9, 1.0, 1.0, false), Status::InvalidArgument, &["SYN-OPTIMIZER-MEMBER", "4 members"]);
     Ok(())
 }
 

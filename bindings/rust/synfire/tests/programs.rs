@@ -58,19 +58,30 @@ fn own_neuron() {
     assert!(text.lines().count() == 95 && numbers[numbers.len() - 1] > 4.0);
 }
 
-#[test]
-#[ignore = "needs the C programs"]
-fn network() {
-    let folder = std::env::temp_dir().join(format!("synfire-network-{}", std::process::id()));
-    let programs = [("rust", example_path("network")), ("c", setting("SYNFIRE_PROGRAMS").join("network"))];
+// The example prints and writes what the C program does.
+fn compare_with_file(name: &str, file: &str) {
+    let folder = std::env::temp_dir().join(format!("synfire-{name}-{}", std::process::id()));
+    let programs = [("rust", example_path(name)), ("c", setting("SYNFIRE_PROGRAMS").join(name))];
     let [rust, c] = programs.map(|(language, program)| {
         let own = folder.join(language);
         fs::create_dir_all(&own).unwrap();
-        (run_in(&own, &program, &[]), fs::read(own.join("network.safetensors")).unwrap())
+        (run_in(&own, &program, &[]), fs::read(own.join(file)).unwrap())
     });
     fs::remove_dir_all(&folder).unwrap();
     assert_eq!(rust.0, c.0);
     assert!(rust.1 == c.1, "the file is that of the C program");
+}
+
+#[test]
+#[ignore = "needs the C programs"]
+fn network() {
+    compare_with_file("network", "network.safetensors");
+}
+
+#[test]
+#[ignore = "needs the C programs"]
+fn tuning() {
+    compare_with_file("tuning", "body.safetensors");
 }
 
 #[test]
@@ -83,6 +94,24 @@ fn senses() {
 #[ignore = "needs the C programs"]
 fn pictures() {
     assert_eq!(example("pictures", &[]), c("pictures", &[]));
+}
+
+#[test]
+#[ignore = "needs the C programs"]
+fn gestures() {
+    let folder = std::env::temp_dir().join(format!("synfire-gestures-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let recording = folder.join("show.dat").to_str().unwrap().to_string();
+    let network = setting("SYNFIRE_GESTURES");
+    let network = network.to_str().unwrap();
+    c("gestures", &["--record", &recording, "--seconds", "3"]);
+    let rust = example("gestures", &[network, &recording]);
+    let c = c("gestures", &["--network", network, "--recording", &recording]);
+    fs::remove_dir_all(&folder).unwrap();
+    println!("gestures:\n{rust}");
+    // Its last line has times.
+    assert!(rust.contains(" milliseconds, scores hash ") && rust.lines().count() > 4, "{rust}");
+    assert!(c.starts_with(&rust), "{rust}{c}");
 }
 
 #[test]

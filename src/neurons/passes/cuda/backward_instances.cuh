@@ -80,7 +80,9 @@ const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownershi
   visit_built<E>(model, [&](auto entry) {
     using Entry = decltype(entry);
     using Model = typename BackwardDynamics<Entry, E>::type;
-    if constexpr (never_fires<Model>)
+    if constexpr (AdaptsThreshold<Model>)
+      return;  // has Ruled kernels only
+    else if constexpr (never_fires<Model>)
       found = linear_backward_address<Model, E>(ownership, inputs);
     else if constexpr (instances_of(Entry::id, false) == Instances::all)
       found = backward_address<Model, E, Instances::all>(surrogate, ownership, inputs);

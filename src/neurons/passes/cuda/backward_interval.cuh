@@ -69,16 +69,18 @@ struct Interval {
       : first(number * checkpoint_interval),
         length(static_cast<int>(a.extents.n_steps - first < checkpoint_interval ? a.extents.n_steps - first
                                                                                 : checkpoint_interval)),
-        v(load_row_now<O>(a.tape + number * Model::n_states * row + element)),
-        w(further(a.tape + number * Model::n_states * row + element, row)),
+        v(load_row_now<O>(a.tape + number * stored_states<Model>(a.rules) * row + element)),
+        w(further(a.tape + number * stored_states<Model>(a.rules) * row + element, row, a.rules)),
         grad_spike(spikes(a, element), length),
         x(Sequence(a.x, first, element, 1), a.tape_h && !O::at_once ? 0 : length) {}
 
  private:
-  __device__ __forceinline__ static Further further(const R* checkpoint, int64_t row) {
+  __device__ __forceinline__ static Further further(const R* checkpoint, int64_t row, [[maybe_unused]] Rules rules) {
     Further w = {};
 #pragma unroll
-    for (int k = 0; k < n_further; ++k) w.of[k] = load_row_now<O>(checkpoint + (k + 1) * row);
+    for (int k = 0; k < n_further; ++k)
+      if (!is_ruled<Model> || k + 1 < stored_states<Model>(rules))
+        w.of[k] = load_row_now<O>(checkpoint + (k + 1) * row);
     return w;
   }
   __device__ __forceinline__ Spikes spikes(const operations::BackwardArguments<R>& a, int64_t element) const {

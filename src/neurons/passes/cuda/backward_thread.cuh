@@ -277,9 +277,9 @@ class BackwardThread {
       StateOf<Model, R> before = {v.e[w], {}};
 #pragma unroll
       for (int k = 0; k < n_further; ++k) before.w[k] = w_now.of[k].e[w];
-      h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
-      const StateOf<Model, R> after =
-          advance<Model>(constants_[w], rules_, before, x.e[w], h.e[w], fires<Model>(constants_[w], h.e[w]));
+      h.e[w] = charge<Model>(constants_[w], rules_, before, x.e[w]);
+      const StateOf<Model, R> after = advance<Model>(constants_[w], rules_, before, x.e[w], h.e[w],
+                                                     fires<Model>(constants_[w], rules_, before, h.e[w]));
       v.e[w] = after.v;
 #pragma unroll
       for (int k = 0; k < n_further; ++k) w_now.of[k].e[w] = after.w[k];
@@ -323,18 +323,18 @@ class BackwardThread {
       Vector<R, W> h = rows.decoded(row);
 #pragma unroll
       for (int w = 0; w < W; ++w) {
+        StateOf<Model, R> before = {R(0), {}};
+#pragma unroll
+        for (int k = 0; k < n_further; ++k) before.w[k] = w_now.of[k].e[w];
         if constexpr (sizeof(R) == 4)
           if (a_.tape_spikes)
-            h.e[w] = on_the_side_of((spikes[w] >> s & 1u) != 0, h.e[w], constants_[w][constant_v_threshold]);
+            h.e[w] = on_the_side_of<Model>(constants_[w], rules_, before, (spikes[w] >> s & 1u) != 0, h.e[w]);
         if constexpr (n_further > 0) {
-          StateOf<Model, R> before = {R(0), {}};
 #pragma unroll
-          for (int k = 0; k < n_further; ++k) {
-            before.w[k] = w_now.of[k].e[w];
+          for (int k = 0; k < n_further; ++k)
             if constexpr (keeps_w) h_[s * step_stride + (k + 1) * variable_stride].e[w] = before.w[k];
-          }
-          const StateOf<Model, R> after =
-              advance<Model>(constants_[w], rules_, before, R(0), h.e[w], fires<Model>(constants_[w], h.e[w]));
+          const StateOf<Model, R> after = advance<Model>(constants_[w], rules_, before, R(0), h.e[w],
+                                                         fires<Model>(constants_[w], rules_, before, h.e[w]));
 #pragma unroll
           for (int k = 0; k < n_further; ++k) w_now.of[k].e[w] = after.w[k];
         }
@@ -396,10 +396,15 @@ class BackwardThread {
     }
 #pragma unroll
     for (int w = 0; w < W; ++w) {
-      const R v_before = first
-                             ? v_start_.e[w]
-                             : reset(constants_[w], rules_, h_before.e[w], fires<Model>(constants_[w], h_before.e[w]));
-      const R g = slope(w);
+      StateOf<Model, R> earlier = {R(0), {}};  // before the step before, as far as its firing and reset depend on it
+      if constexpr (is_ruled<Model>) {
+#pragma unroll
+        for (int k = 0; k < n_further; ++k)
+          if (!first) earlier.w[k] = h_[(s - 1) * step_stride + (k + 1) * variable_stride].e[w];
+      }
+      const R v_before = first ? v_start_.e[w]
+                               : reset<Model>(constants_[w], rules_, earlier, h_before.e[w],
+                                              fires<Model>(constants_[w], rules_, earlier, h_before.e[w]));
       StateOf<Model, R> before = {v_before, {}};
       IncomingOf<Model, R> incoming = {grad_spike.e[w], grad_v.e[w] + carried_v_.e[w], {}};
 #pragma unroll
@@ -407,6 +412,12 @@ class BackwardThread {
         before.w[k] = w_before[k].e[w];
         incoming.w[k] = grad_w[k].e[w] + carried_w_[k].e[w];
       }
+      R g;
+      if constexpr (is_centred<Model>)
+        g = derivative<Surrogate>(a_.surrogate, constants_[w] + first_surrogate_constant<Model>,
+                                  h_now_.e[w] - step_threshold<Model>(constants_[w], before));
+      else
+        g = slope(w);
       const StepGradientOf<Model, R> step =
           backward_step<Model>(constants_[w], rules_, before, x.e[w], h_now_.e[w], g, incoming);
       if constexpr (Inputs == BackwardInputs::parameters) add_gradients(before, x.e[w], h_now_.e[w], g, step, incoming);
@@ -429,9 +440,9 @@ class BackwardThread {
       const int slope_row = a_.gradients.rows[q];
       R share;
       if (!never_fires<Model> && slope_row == gradient_of_v_threshold) {
-        share = v_threshold_gradient<Model>(constants_[0], rules_, h, g, step, incoming);
+        share = v_threshold_gradient<Model>(constants_[0], rules_, before, h, g, step, incoming);
       } else if (!never_fires<Model> && slope_row == gradient_of_v_reset) {
-        share = v_reset_gradient<Model>(constants_[0], rules_, h, incoming);
+        share = v_reset_gradient<Model>(constants_[0], rules_, before, h, incoming);
       } else {
         R slopes[max_model_constants];
 #pragma unroll
@@ -439,7 +450,7 @@ class BackwardThread {
           const int at = slope_row * max_model_constants + k;
           slopes[k] = PerNeuron ? parameters.slopes_per_neuron[at * n + element_ % n] : parameters.slopes[at];
         }
-        share = parameter_gradient<Model>(constants_[0], slopes, before, x, h, step, incoming);
+        share = parameter_gradient<Model>(constants_[0], rules_, slopes, before, x, h, step, incoming);
       }
       gradients_[q * variable_stride] += static_cast<double>(share);
     }

@@ -15,7 +15,7 @@ void visit_few([[maybe_unused]] int32_t model, [[maybe_unused]] Storage storage,
     visit(Entries{}, model, [&](auto entry) {
       using Entry = decltype(entry);
       if constexpr (instances_of(Entry::id, never_fires<typename Entry::type>) == Instances::few &&
-                    built_kernels.have_model(Entry::id, Entry::type::name))
+                    !AdaptsThreshold<typename Entry::type> && built_kernels.have_model(Entry::id, Entry::type::name))
         with_storage(storage, [&](auto e) {
           using E = decltype(e);
           if constexpr (few_have<E> && builds_storage<E>) f(entry, e);

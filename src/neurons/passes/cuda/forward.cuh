@@ -48,7 +48,8 @@ struct ForwardStart {
         w{},
         rows(Reader<E, O>(a.x, 0, element, 1), a.extents.n_steps) {
 #pragma unroll
-    for (int k = 0; k < n_further; ++k) w[k] = load_row_now<O>(a.w_in[k] + element);
+    for (int k = 0; k < n_further; ++k)
+      if (!is_ruled<Model> || a.w_in[k]) w[k] = load_row_now<O>(a.w_in[k] + element);
   }
 };
 
@@ -123,6 +124,7 @@ class ForwardThread {
     checkpoint_ += row_;
 #pragma unroll
     for (int k = 0; k < n_further; ++k) {
+      if (is_ruled<Model> && k + 1 == stored_states<Model>(a_.rules)) break;
       store<O>(checkpoint_, w_[k], owned_);
       checkpoint_ += row_;
     }
@@ -144,8 +146,8 @@ class ForwardThread {
       StateOf<Model, R> before = {v_.e[w], {}};
 #pragma unroll
       for (int k = 0; k < n_further; ++k) before.w[k] = w_[k].e[w];
-      h.e[w] = charge<Model>(constants_[w], before, x.e[w]);
-      const bool spike = fires<Model>(constants_[w], h.e[w]);
+      h.e[w] = charge<Model>(constants_[w], a_.rules, before, x.e[w]);
+      const bool spike = fires<Model>(constants_[w], a_.rules, before, h.e[w]);
       bits |= static_cast<u32>(spike) << w;
       if constexpr (packs) words_.note(u, w, spike);
       const StateOf<Model, R> after = advance<Model>(constants_[w], a_.rules, before, x.e[w], h.e[w], spike);

@@ -41,7 +41,9 @@ const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs ou
   visit_built<E>(model, [&](auto entry) {
     using Entry = decltype(entry);
     using Model = typename Entry::dynamics;
-    if constexpr (instances_of(Entry::id, never_fires<Model>) == Instances::all)
+    if constexpr (AdaptsThreshold<Model>)
+      return;  // has Ruled kernels only
+    else if constexpr (instances_of(Entry::id, never_fires<Model>) == Instances::all)
       found = forward_address<Model, E, Instances::all>(ownership, outputs);
     else if constexpr (few_have<E>)
       found = FewInstances<ModelsOfFile<Entry>>::forward(model, storage_of<E>, ownership, outputs);

@@ -74,7 +74,7 @@ void limit_blocks(Plan& plan, int at_once) {
 // Short sequences become slower; other storage types do not become faster.
 bool gains_by_full_waves(const LayerSpec& spec, const core::Extents& extents, const GpuShape& gpu) {
   return policy_of(gpu).fuller < 1 && gpu.takes_shared_percent && spec.dtype == SYNFIRE_DTYPE_F32 &&
-         !spec.model->many_instructions && !spec.model->never_fires && extents.n_steps >= model::checkpoint_interval &&
+         !spec.model->many_instructions && !spec.model->linear && extents.n_steps >= model::checkpoint_interval &&
          spec.threads_per_block == 0;
 }
 

@@ -44,14 +44,15 @@ enum class ForwardOutputs { bits, time_bits, dense, bytes, any, potential };
 enum class BackwardInputs { spikes, any, parameters, potential };
 
 // The instances of a model; kernel code has a budget (tests/gpu/code_size.cmake).
-// `all`: for LIF, IF and PLIF, which share kernels, models that never fire, whose kernels are short, and loaded ones,
-// each of which is compiled when it is needed.
-// `few`: for any other model. In f32: packed or dense spikes forward, the sigmoid backward; in 16 bits: packed spikes
-// and dL/dX with storage known at run time. The instances for any combination compute all else with one neuron per
-// thread, backward with gradients of parameters, of which there may be none.
+// `all`: for LIF, IF, PLIF and LIF solved exactly, which share kernels, models that never fire, whose kernels are
+// short, and loaded ones, each of which is compiled when it is needed. `few`: for any other model. In f32: packed or
+// dense spikes forward, the sigmoid backward; in 16 bits: packed spikes and dL/dX with storage known at run time. The
+// instances for any combination compute all else with one neuron per thread, backward with gradients of parameters, of
+// which there may be none.
 enum class Instances { all, few };
 constexpr Instances instances_of(int32_t model, bool never_fires) {
-  return never_fires || model == SYNFIRE_MODEL_IF || model == SYNFIRE_MODEL_LIF || model == SYNFIRE_MODEL_PLIF
+  return never_fires || model == SYNFIRE_MODEL_IF || model == SYNFIRE_MODEL_LIF || model == SYNFIRE_MODEL_PLIF ||
+                 model == SYNFIRE_MODEL_LIF_EXACT
              ? Instances::all
              : Instances::few;
 }
@@ -113,6 +114,12 @@ template <class E>
 const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs);
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs);
+// For layers with rules that few layers have (model/ruled.hpp), which have kernels of their own so that no other layer's take
+// their instructions: one neuron per thread, all outputs and inputs decided at run time. E is double or AnyStorage.
+template <class E>
+const void* ruled_forward_kernel(int32_t model);
+template <class E>
+const void* ruled_backward_kernel(int32_t model);
 // For a list of models with few instances (model/list.hpp). Each has a file of kernels; added models share one.
 template <class Entries>
 struct FewInstances {

@@ -73,6 +73,15 @@ template <class Entry>
 struct FileOf<Entry> {
   using models = model::AddedModels;
 };
+template <class Dynamics>
+inline constexpr bool has_current = false;
+template <>
+inline constexpr bool has_current<model::CubaLif> = true;
+template <class Entry>
+  requires(has_current<typename Entry::dynamics>)
+struct FileOf<Entry> {
+  using models = model::CubaModels;
+};
 template <class Entry>
 using ModelsOfFile = typename FileOf<Entry>::models;
 

@@ -110,6 +110,7 @@ Plan plan_of(const Forward& op, const GpuShape& gpu) {
   const ForwardInstance instance = instance_of(spec, op);
   Widths widths = with_storage(
       instance.storage, [&](auto s) { return forward_widths<decltype(s)>(instances_for(spec, op), instance.outputs); });
+  if (spec.is_ruled()) widths = {};
   if (by_words) {
     if (tiles_by_words(e, widths.adjacent).multiplier == 0) widths.adjacent = 1;
     // With very few neurons in a batch row, a wide tile has more lanes than words.
@@ -130,11 +131,11 @@ Plan plan_of(const Backward& op, const GpuShape& gpu) {
   const Extents& e = op.extents;
   const BackwardInstance instance = instance_of(spec, op);
   const int variables =
-      spec.model->slope_reads_w || instance.inputs == BackwardInputs::parameters ? spec.model->n_states : 1;
+      spec.model->slope_reads_w || instance.inputs == BackwardInputs::parameters ? spec.kernel_states() : 1;
   const int most_threads = backward_block(variables, static_cast<int64_t>(spec.element_bytes()));
   const int threads = spec.threads_per_block > 0 ? std::min(spec.threads_per_block, most_threads) : most_threads;
   Plan plan = {{}, {}, 0, static_cast<uint32_t>(threads), 0};
-  if (spec.model->never_fires && op.gradients.count == 0) {
+  if (spec.model->linear && op.gradients.count == 0) {
     if (instance.inputs == BackwardInputs::potential)
       plan.ownership = ownership_of(
           e, gpu, with_storage(instance.storage, [](auto s) { return linear_backward_widths<decltype(s)>(); }),

@@ -36,8 +36,9 @@ Rows<R> input_rows(const Sequence& sequence, const core::Extents& extents, const
   return {scratch, stride};
 }
 
-// g'(H − v_threshold) of one row. A separate pass, so that surrogates and models need no combined instances.
-template <class Surrogate, class R, bool PerNeuron>
+// g'(H − v_threshold) of one row, or g' of one that holds H less the threshold. A separate pass, so that surrogates and
+// models need no combined instances.
+template <class Surrogate, class R, bool PerNeuron, bool Centred>
 void surrogate_row_of(R* __restrict g, const R* __restrict h, const core::ParameterBlock<R>& block, int first_constant,
                       int64_t n_neurons, const Tile& tile) {
   const Constants<R, 1, PerNeuron> thresholds(block, constant_v_threshold, n_neurons, tile);
@@ -46,7 +47,7 @@ void surrogate_row_of(R* __restrict g, const R* __restrict h, const core::Parame
     R v_threshold[1], c[Surrogate::n_constants];
     thresholds.load(v_threshold, i);
     source.load(c, i);
-    g[i] = Surrogate::derivative(c, h[i] - v_threshold[0]);
+    g[i] = Surrogate::derivative(c, Centred ? h[i] : h[i] - v_threshold[0]);
   }
 }
 
@@ -68,20 +69,23 @@ struct Slopes {
   }
 };
 
-template <class R, bool PerNeuron>
-void stored_row(const BackwardArguments<R>& a, const Tile& tile, int64_t step, R* h) {
+// H of one step from the tape; the further variables are those before it.
+template <class Model, class R, bool PerNeuron>
+void stored_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
+                const BackwardArguments<R>& a, const Tile& tile, int64_t step, const FurtherRows<R>& further, R* h) {
   const int count = tile.count, lanes = computed<R, PerNeuron>(tile);
   const R* const stored = input_row<R, PerNeuron>(a.tape_h, a.extents, tile, step, true, h);
   if (stored != h) copy_row(h, stored, lanes);
   if constexpr (sizeof(R) == 4) {
     if (!a.tape_spikes) return;
-    const Constants<R, 1, PerNeuron> thresholds(*a.parameters, constant_v_threshold, a.extents.n_neurons, tile);
     const uint32_t* __restrict words = a.tape_spikes + step / 32 * a.extents.row() + tile.element;
     const uint32_t bit = uint32_t{1} << (step % 32);
     for (int i = 0; i < count; ++i) {
-      R v_threshold[1];
-      thresholds.load(v_threshold, i);
-      h[i] = on_the_side_of((words[i] & bit) != 0, h[i], v_threshold[0]);
+      R c[first_model_constant + Model::n_constants];
+      source.load(c, i);
+      StateOf<Model, R> before = {R(0), {}};
+      load_further<Model>(before, further.w, further.third, further.fourth, i);
+      h[i] = on_the_side_of<Model>(c, a.rules, before, (words[i] & bit) != 0, h[i]);
     }
   }
 }
@@ -96,7 +100,8 @@ void advance_row(const Constants<R, first_model_constant + Model::n_constants, P
     source.load(c, i);
     StateOf<Model, R> before = {v[i], {}};
     load_further<Model>(before, w, third, fourth, i);
-    const StateOf<Model, R> after = advance<Model>(c, rules, before, R(0), h[i], fires<Model>(c, h[i]));
+    const bool spike = fires<Model>(c, rules, before, h[i]);
+    const StateOf<Model, R> after = advance<Model>(c, rules, before, R(0), h[i], spike);
     v[i] = after.v;
     store_further<Model>(after, w, third, fourth, i);
   }
@@ -115,6 +120,7 @@ class BackwardTile {
         row_(a.extents.row()),
         element_(tile.element),
         count_(tile.count),
+        stored_(stored_states<Model>(a.rules)),
         lanes_(computed<R, PerNeuron>(tile)),
         // Sums of gradients need the adjoint of each step before that of the step before it.
         together_(PerNeuron || a.gradients.count > 0 ? 1 : steps_together(lanes_, row_length)) {
@@ -153,7 +159,7 @@ class BackwardTile {
     for (int k = 0; k < n_further; ++k) {
       fill_row(carried_w_[k] + count_, R(0), lanes_ - count_);
       fill_row(w_before_[k] + count_, R(0), lanes_ - count_);
-      if (a_.grad_w_final[k])
+      if (stores(k) && a_.grad_w_final[k])
         copy_row(carried_w_[k], a_.grad_w_final[k] + element_, count_);
       else
         fill_row(carried_w_[k], R(0), count_);
@@ -162,9 +168,14 @@ class BackwardTile {
       const int64_t first = interval * checkpoint_interval;
       const int64_t left = a_.extents.n_steps - first;
       const int length = left < checkpoint_interval ? static_cast<int>(left) : checkpoint_interval;
-      const R* const checkpoint = a_.tape + interval * Model::n_states * row_ + element_;
+      const R* const checkpoint = a_.tape + interval * stored_ * row_ + element_;
       copy_row(v_before_, checkpoint, count_);
-      for (int k = 0; k < n_further; ++k) copy_row(w_before_[k], checkpoint + (k + 1) * row_, count_);
+      for (int k = 0; k < n_further; ++k) {
+        if (stores(k))
+          copy_row(w_before_[k], checkpoint + (k + 1) * row_, count_);
+        else
+          fill_row(w_before_[k], R(0), count_);
+      }
       for (int s = 0; s < length; s += together_) find_h(first + s, s, steps_of(s, length));
       const Stretch next = after(interval);
       if (tile_.far) prefetch_checkpoint(next);
@@ -178,7 +189,7 @@ class BackwardTile {
     }
     if (a_.grad_v_init) copy_row(a_.grad_v_init + element_, carried_v_, count_);
     for (int k = 0; k < n_further; ++k)
-      if (a_.grad_w_init[k]) copy_row(a_.grad_w_init[k] + element_, carried_w_[k], count_);
+      if (stores(k) && a_.grad_w_init[k]) copy_row(a_.grad_w_init[k] + element_, carried_w_[k], count_);
   }
 
  private:
@@ -212,10 +223,13 @@ class BackwardTile {
   }
 
   SYNFIRE_MODEL_FN void prefetch_checkpoint(const Stretch& next) const {
-    const int64_t at = next.first / checkpoint_interval * Model::n_states * row_ + next.element;
+    const int64_t at = next.first / checkpoint_interval * stored_ * row_ + next.element;
     prefetch_array<0>(a_.tape, at, next.count);
-    for (int k = 0; k < n_further; ++k) prefetch_array<0>(a_.tape, at + (k + 1) * row_, next.count);
+    for (int k = 0; k < stored_ - 1; ++k) prefetch_array<0>(a_.tape, at + (k + 1) * row_, next.count);
   }
+
+  // False of a countdown that the layer does not need.
+  bool stores(int k) const { return k < stored_ - 1; }
 
   // True if a step needs X besides H.
   bool reads_x() const { return slope_reads_input<Model> || a_.gradients.count > 0; }
@@ -244,7 +258,7 @@ class BackwardTile {
         copy_exactly(w_before_[q] + (s + k + 1) * lanes_, w_before_[q] + (s + k) * lanes_, lanes_);
       const FurtherRows<R> further = further_before(s + k + 1);
       if (a_.tape_h) {
-        stored_row<R, PerNeuron>(a_, tile_, t + k, h);
+        stored_row<Model, R, PerNeuron>(source_, a_, tile_, t + k, further, h);
         advance_row<Model, R, PerNeuron>(source_, a_.rules, h, next, further.w, further.third, further.fourth, lanes_);
       } else {
         forward_row<Model, R, PerNeuron>(source_, a_.rules, x.first + k * x.step, next, further.w, further.third,
@@ -259,13 +273,24 @@ class BackwardTile {
     if constexpr (!never_fires<Model>) {
       Tile all = tile_;
       all.count = steps * lanes_;
-      surrogate_row_(g_, h, *a_.parameters, n_constants, a_.extents.n_neurons, all);
+      if (surrogate_row_) {
+        const R* row = h;
+        if constexpr (is_centred<Model>) {
+          const FurtherRows<R> w = further_before(s);
+          centre_row(h, w.w, w.third, w.fourth, unwanted_, all.count);
+          row = unwanted_;
+        }
+        surrogate_row_(g_, row, *a_.parameters, n_constants, a_.extents.n_neurons, all);
+      } else {
+        fill_row(g_, R(0), all.count);
+      }
     }
     const Rows<R> x = reads_x() ? read(a_.x, t, steps, x_) : Rows<R>{zeros<R>.values, 0};
     const Rows<R> grad_spike = read(a_.grad_spike, t, steps, grad_spike_);
     const Rows<R> grad_v = read(a_.grad_v_seq, t, steps, grad_v_, negative_zeros<R>);
     Rows<R> grad_w[max_further_states] = {};
-    for (int k = 0; k < n_further; ++k) grad_w[k] = read(a_.grad_w_seq[k], t, steps, grad_w_[k], negative_zeros<R>);
+    for (int k = 0; k < n_further; ++k)
+      grad_w[k] = read(stores(k) ? a_.grad_w_seq[k] : Sequence{}, t, steps, grad_w_[k], negative_zeros<R>);
     const FurtherRows<R> w = further_before(s);
     if (a_.gradients.count > 0) {
       const FurtherRows<const R> incoming = {grad_w[0].first, grad_w[1].first, grad_w[2].first};
@@ -289,6 +314,18 @@ class BackwardTile {
     }
     if (!direct)
       for (int k = 0; k < steps; ++k) write_exactly(a_.grad_x, t + k, element_, count_, grad_x + k * lanes_);
+  }
+
+  // H less the threshold of each step, which depends on the variables before it.
+  [[gnu::noinline]] void centre_row(const R* __restrict h, const R* __restrict w, const R* __restrict third,
+                                    const R* __restrict fourth, R* __restrict centred, int count) {
+    for (int i = 0; i < count; ++i) {
+      R c[n_constants];
+      source_.load(c, i);
+      StateOf<Model, R> before = {R(0), {}};
+      load_further<Model>(before, w, third, fourth, i);
+      centred[i] = h[i] - step_threshold<Model>(c, before);
+    }
   }
 
   [[gnu::noinline]] void adjoint_row(const R* __restrict v, const R* __restrict w, const R* __restrict third,
@@ -334,12 +371,13 @@ class BackwardTile {
       for (int k = 0; k < n_further; ++k) incoming.w[k] += carried_w_[k][n_further > 0 ? i : 0];
       const StepGradientOf<Model, R> step = backward_step<Model>(c, rules, before, x[i], h[i], g[i], incoming);
       if (slope_row == gradient_of_v_threshold) {
-        partial[i] += static_cast<double>(v_threshold_gradient<Model>(c, rules, h[i], g[i], step, incoming));
+        partial[i] += static_cast<double>(v_threshold_gradient<Model>(c, rules, before, h[i], g[i], step, incoming));
       } else if (slope_row == gradient_of_v_reset) {
-        partial[i] += static_cast<double>(v_reset_gradient<Model>(c, rules, h[i], incoming));
+        partial[i] += static_cast<double>(v_reset_gradient<Model>(c, rules, before, h[i], incoming));
       } else {
         along.load(slopes, Model::n_constants, i);
-        partial[i] += static_cast<double>(parameter_gradient<Model>(c, slopes, before, x[i], h[i], step, incoming));
+        partial[i] +=
+            static_cast<double>(parameter_gradient<Model>(c, rules, slopes, before, x[i], h[i], step, incoming));
       }
     }
   }
@@ -349,7 +387,7 @@ class BackwardTile {
   const SurrogateRow<R> surrogate_row_;
   const Constants<R, n_constants, PerNeuron> source_;
   const int64_t row_, element_;
-  const int count_, lanes_, together_;
+  const int count_, stored_, lanes_, together_;
   R *carried_v_, *carried_w_[rows_w] = {}, *g_, *unwanted_;
   R *x_, *grad_spike_, *grad_v_, *grad_w_[rows_w] = {};
   R* h_;                      // H of one interval, rows lanes_ apart
@@ -422,11 +460,14 @@ class LinearBackwardTile {
 };
 
 template <class R>
-SurrogateRow<R> surrogate_row(int32_t surrogate, bool per_neuron) {
+SurrogateRow<R> surrogate_row(int32_t surrogate, bool per_neuron, bool centred) {
   SurrogateRow<R> found = nullptr;
   visit(Surrogates{}, surrogate, [&](auto entry) {
     using Surrogate = typename decltype(entry)::type;
-    found = per_neuron ? surrogate_row_of<Surrogate, R, true> : surrogate_row_of<Surrogate, R, false>;
+    if (centred)
+      found = per_neuron ? surrogate_row_of<Surrogate, R, true, true> : surrogate_row_of<Surrogate, R, false, true>;
+    else
+      found = per_neuron ? surrogate_row_of<Surrogate, R, true, false> : surrogate_row_of<Surrogate, R, false, false>;
   });
   return found;
 }
@@ -445,20 +486,30 @@ void backward(int32_t model, SurrogateRow<R> surrogate_row, const BackwardArgume
         return;
       }
     }
-    if (per_neuron)
-      BackwardTile<Model, R, true>(a, surrogate_row, tile, rows).run();
+    const auto run = [&]<class Kind>() {
+      if (per_neuron)
+        BackwardTile<Kind, R, true>(a, surrogate_row, tile, rows).run();
+      else
+        BackwardTile<Kind, R, false>(a, surrogate_row, tile, rows).run();
+    };
+    if constexpr (AdaptsThreshold<Model>)
+      run.template operator()<Ruled<Model>>();
+    else if constexpr (never_fires<Model>)
+      run.template operator()<Model>();
+    else if (a.rules.are_plain())
+      run.template operator()<Model>();
     else
-      BackwardTile<Model, R, false>(a, surrogate_row, tile, rows).run();
+      run.template operator()<Ruled<Model>>();
   });
 }
 
 }  // namespace
 
-SurrogateRow<float> surrogate_f32(int32_t surrogate, bool per_neuron) {
-  return surrogate_row<float>(surrogate, per_neuron);
+SurrogateRow<float> surrogate_f32(int32_t surrogate, bool per_neuron, bool centred) {
+  return surrogate_row<float>(surrogate, per_neuron, centred);
 }
-SurrogateRow<double> surrogate_f64(int32_t surrogate, bool per_neuron) {
-  return surrogate_row<double>(surrogate, per_neuron);
+SurrogateRow<double> surrogate_f64(int32_t surrogate, bool per_neuron, bool centred) {
+  return surrogate_row<double>(surrogate, per_neuron, centred);
 }
 void backward_f32(int32_t model, SurrogateRow<float> surrogate_row, const BackwardArguments<float>& a, const Tile& tile,
                   float* rows) {

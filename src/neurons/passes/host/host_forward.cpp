@@ -30,11 +30,12 @@ SYNFIRE_MODEL_FN void prefetch_rows(const ForwardArguments<R>& a, const Tile& ti
 
 template <class Model, class R>
 SYNFIRE_MODEL_FN void prefetch_next_state(const ForwardArguments<R>& a, const Tile& tile) {
+  const int n_further = stored_states<Model>(a.rules) - 1;
   const int64_t next = tile.element + tile.count;
   prefetch_array<0>(a.v_in, next, tile.next);
   prefetch_array<1>(a.v_out, next, tile.next);
   prefetch_array<1>(a.tape, next, tile.next);
-  for (int k = 0; k < n_further_states<Model>; ++k) {
+  for (int k = 0; k < n_further; ++k) {
     prefetch_array<0>(a.w_in[k], next, tile.next);
     prefetch_array<1>(a.w_out[k], next, tile.next);
     prefetch_array<1>(a.tape, (k + 1) * a.extents.row() + next, tile.next);
@@ -103,22 +104,25 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile, R* rows) {
            *const scratch = spikes + forward_tile;
   R* w[max_further_states] = {};
   for (int k = 0; k < n_further; ++k) w[k] = scratch + (k + 1) * forward_tile;
+  const int stored = stored_states<Model>(a.rules);
   SpikeWriter<R> spike_writer(a, tile);
   copy_row(v, a.v_in + element, count);
   fill_row(v + count, R(0), lanes - count);
-  for (int k = 0; k < n_further; ++k) {
+  for (int k = 0; k < stored - 1; ++k) {
     copy_row(w[k], a.w_in[k] + element, count);
     fill_row(w[k] + count, R(0), lanes - count);
   }
+  if constexpr (is_ruled<Model>)
+    if (stored < Model::n_states) fill_row(w[n_further - 1], R(0), lanes);
   fill_row(spikes + lanes, R(0), (lanes + 31) / 32 * 32 - lanes);
   if (tile.far) prefetch_next_state<Model>(a, tile);
 
   for (int64_t t = 0; t < a.extents.n_steps; ++t) {
     if (tile.far) prefetch_rows(a, tile, t + prefetch_ahead);
     if (a.tape && t % checkpoint_interval == 0) {
-      R* const checkpoint = a.tape + t / checkpoint_interval * Model::n_states * row + element;
+      R* const checkpoint = a.tape + t / checkpoint_interval * stored * row + element;
       copy_row(checkpoint, v, count);
-      for (int k = 0; k < n_further; ++k) copy_row(checkpoint + (k + 1) * row, w[k], count);
+      for (int k = 0; k < stored - 1; ++k) copy_row(checkpoint + (k + 1) * row, w[k], count);
     }
     const R* const x = input_row<R, PerNeuron>(a.x, a.extents, tile, t, a.x.data != a.tape_h.data, scratch);
     forward_row<Model, R, PerNeuron>(source, a.rules, x, v, w[0], w[1], w[2], h, spikes, lanes);
@@ -141,10 +145,20 @@ template <class R>
 void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile, R* rows) {
   visit(Models{}, model, [&](auto entry) {
     using Model = typename decltype(entry)::dynamics;
-    if (a.parameters->per_neuron)
-      forward_tile_of<Model, R, true>(a, tile, rows);
+    const auto run = [&]<class Kind>() {
+      if (a.parameters->per_neuron)
+        forward_tile_of<Kind, R, true>(a, tile, rows);
+      else
+        forward_tile_of<Kind, R, false>(a, tile, rows);
+    };
+    if constexpr (AdaptsThreshold<Model>)
+      run.template operator()<Ruled<Model>>();
+    else if constexpr (never_fires<Model>)
+      run.template operator()<Model>();
+    else if (a.rules.are_plain())
+      run.template operator()<Model>();
     else
-      forward_tile_of<Model, R, false>(a, tile, rows);
+      run.template operator()<Ruled<Model>>();
   });
 }
 

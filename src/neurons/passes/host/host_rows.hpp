@@ -16,8 +16,8 @@ void backward_f32(int32_t model, SurrogateRow<float> surrogate_row, const operat
                   const Tile& tile, float* rows);
 void backward_f64(int32_t model, SurrogateRow<double> surrogate_row, const operations::BackwardArguments<double>& a,
                   const Tile& tile, double* rows);
-SurrogateRow<float> surrogate_f32(int32_t surrogate, bool per_neuron);
-SurrogateRow<double> surrogate_f64(int32_t surrogate, bool per_neuron);
+SurrogateRow<float> surrogate_f32(int32_t surrogate, bool per_neuron, bool centred);
+SurrogateRow<double> surrogate_f64(int32_t surrogate, bool per_neuron, bool centred);
 
 namespace {
 
@@ -87,16 +87,25 @@ SYNFIRE_MODEL_FN void store_further(const StateOf<Model, R>& state, R* __restric
 // does not vectorise all of these loops.
 template <class Model, class R, bool PerNeuron>
 [[gnu::noinline]] void forward_row(const Constants<R, first_model_constant + Model::n_constants, PerNeuron>& source,
-                                   Rules rules, const R* __restrict x, R* __restrict v, R* __restrict w,
+                                   const Rules& of, const R* __restrict x, R* __restrict v, R* __restrict w,
                                    R* __restrict third, R* __restrict fourth, R* __restrict h, R* __restrict spikes,
                                    int count) {
+  // Numbers that the loop does not change are read before it. Otherwise g++ 12 reads some of them only where a Ruled
+  // model needs them, and does not vectorise the loop.
+  const Rules rules = of;
+  constexpr int n_constants = first_model_constant + Model::n_constants;
+  [[maybe_unused]] R shared[n_constants];
+  if constexpr (is_ruled<Model> && !PerNeuron) source.load(shared, 0);
   for (int i = 0; i < count; ++i) {
-    R c[first_model_constant + Model::n_constants];
-    source.load(c, i);
+    R c[n_constants];
+    if constexpr (is_ruled<Model> && !PerNeuron)
+      for (int k = 0; k < n_constants; ++k) c[k] = shared[k];
+    else
+      source.load(c, i);
     StateOf<Model, R> before = {v[i], {}};
     load_further<Model>(before, w, third, fourth, i);
-    const R charged = charge<Model>(c, before, x[i]);
-    const bool spike = fires<Model>(c, charged);
+    const R charged = charge<Model>(c, rules, before, x[i]);
+    const bool spike = fires<Model>(c, rules, before, charged);
     const StateOf<Model, R> after = advance<Model>(c, rules, before, x[i], charged, spike);
     h[i] = charged;
     if constexpr (!never_fires<Model>) spikes[i] = spike ? R(1) : R(0);

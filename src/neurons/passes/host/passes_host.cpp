@@ -109,7 +109,7 @@ const host::NeuronKernels& kernels_of(const core::LoadedCode* loaded) {
 
 template <class R>
 uint64_t bytes_of_forward_rows(const LayerSpec& spec) {
-  return static_cast<uint64_t>(host::RowsOfForward::n_rows(spec.model->n_states - 1)) * host::forward_tile * sizeof(R);
+  return static_cast<uint64_t>(host::RowsOfForward::n_rows(spec.kernel_states() - 1)) * host::forward_tile * sizeof(R);
 }
 
 template <class R>
@@ -136,7 +136,7 @@ uint64_t bytes_of_rows(const LayerSpec& spec) {
   using Rows = host::RowsOfBackward;
   const int64_t count = std::min<int64_t>(spec.extents.row(), host::backward_tile<R>);
   const int64_t row_bytes = (count * int64_t{sizeof(R)} + Rows::alignment - 1) / Rows::alignment * Rows::alignment;
-  const int n_further = spec.model->n_states - 1;
+  const int n_further = spec.kernel_states() - 1;
   return static_cast<uint64_t>(Rows::n_wide(n_further) * Rows::wide_bytes +
                                Rows::n_rows(n_further, spec.extents.n_steps) * row_bytes);
 }
@@ -154,7 +154,8 @@ void backward(const Backward& op, const host::Launcher& launcher) {
   const host::NeuronKernels& kernels = kernels_of(spec.loaded_model.get());
   const host::SurrogateRow<R> surrogate_row =
       kernels_of(spec.loaded_surrogate.get())
-          .surrogate_row<R>(arguments.surrogate, arguments.parameters->per_neuron != nullptr);
+          .surrogate_row<R>(arguments.surrogate, arguments.parameters->per_neuron != nullptr,
+                            spec.model->adapts_threshold);
   const Tiling tiling(active, arguments.parameters->per_neuron ? Tiling::at_rows : Tiling::anywhere,
                       host::backward_tile<R>, backward_sequences * int64_t{sizeof(R)});
   const uint64_t bytes = bytes_of_rows<R>(spec);

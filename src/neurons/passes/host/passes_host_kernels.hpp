@@ -26,7 +26,8 @@ struct Tile {
   bool far;         // the sequences are larger than the nearer caches: rows are asked for early
 };
 
-// g'(H − v_threshold) of one row of a tile, with which the surrogate's constants begin.
+// g'(H − v_threshold) of one row of a tile, with which the surrogate's constants begin; or g' of a row that holds H
+// less the threshold.
 template <class R>
 using SurrogateRow = void (*)(R* g, const R* h, const core::ParameterBlock<R>&, int first_constant, int64_t n_neurons,
                               const Tile&);
@@ -59,8 +60,8 @@ struct NeuronKernels {
                        float* rows);
   void (*backward_f64)(int32_t model, SurrogateRow<double>, const operations::BackwardArguments<double>&, const Tile&,
                        double* rows);
-  SurrogateRow<float> (*surrogate_f32)(int32_t surrogate, bool per_neuron);
-  SurrogateRow<double> (*surrogate_f64)(int32_t surrogate, bool per_neuron);
+  SurrogateRow<float> (*surrogate_f32)(int32_t surrogate, bool per_neuron, bool centred);
+  SurrogateRow<double> (*surrogate_f64)(int32_t surrogate, bool per_neuron, bool centred);
 
   void forward(int32_t m, const operations::ForwardArguments<float>& a, const Tile& t, float* rows) const {
     forward_f32(m, a, t, rows);
@@ -76,13 +77,13 @@ struct NeuronKernels {
                 double* rows) const {
     backward_f64(m, s, a, t, rows);
   }
-  // Null if there is no such surrogate.
+  // Null if there is no such surrogate. `centred`: of rows of H less the threshold.
   template <class R>
-  SurrogateRow<R> surrogate_row(int32_t surrogate, bool per_neuron) const {
+  SurrogateRow<R> surrogate_row(int32_t surrogate, bool per_neuron, bool centred) const {
     if constexpr (sizeof(R) == sizeof(float))
-      return surrogate_f32(surrogate, per_neuron);
+      return surrogate_f32(surrogate, per_neuron, centred);
     else
-      return surrogate_f64(surrogate, per_neuron);
+      return surrogate_f64(surrogate, per_neuron, centred);
   }
 };
 SYNFIRE_LEVEL_TABLES(NeuronKernels, neuron_kernels)

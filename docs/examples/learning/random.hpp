@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace digits {
+namespace learning {
 
 class Random {
  public:
@@ -27,4 +27,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace digits
+}  // namespace learning

@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "clock.h"
+#include "message.h"
 #include "terminal.h"
 
-namespace digits {
+namespace learning {
 namespace {
 
 constexpr std::int64_t terminal_period = 100'000'000, log_period = 5'000'000'000;  // nanoseconds
@@ -40,7 +41,7 @@ void Progress::advance(const std::string& note) {
   if (now < next_) return;
   next_ = now + (watched_ ? terminal_period : log_period);
   if (!watched_) {
-    std::fprintf(stderr, "digits: %s, %zu of %zu  %s\n", what_.c_str(), done_, total_, note.c_str());
+    complain("%s, %zu of %zu  %s", what_.c_str(), done_, total_, note.c_str());
     return;
   }
   std::fprintf(stderr, "\r\033[K%s  |", what_.c_str());
@@ -49,4 +50,4 @@ void Progress::advance(const std::string& note) {
   std::fflush(stderr);
 }
 
-}  // namespace digits
+}  // namespace learning

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace digits {
+namespace learning {
 
 class Hash {
  public:
@@ -22,4 +22,4 @@ class Hash {
   std::uint64_t value_ = 14695981039346656037U;
 };
 
-}  // namespace digits
+}  // namespace learning

@@ -1,4 +1,4 @@
-// The multi-Gaussian surrogate: a Gaussian minus two wide ones at its sides, so that a potential far from the
+// The multi-Gaussian surrogate, as a program would add it if the library did not have it: a Gaussian minus two wide ones at its sides, so that a potential far from the
 // threshold is pushed back to it (Yin, Corradi and Bohté 2021, "Accurate and efficient time-domain classification with
 // adaptive spiking recurrent neural networks"):
 //
@@ -7,16 +7,16 @@
 // N(x; m, q) is the normal density with mean m and variance q, sigma the width in units of the potential, h and s the
 // height and the relative width of the side lobes. g' is even, largest at 0, negative further out, and 0 at ±∞ and for
 // NaN. The primitive is the same sum of normal distribution functions.
-#ifndef MULTI_GAUSSIAN_HPP
-#define MULTI_GAUSSIAN_HPP
+#ifndef SIDE_LOBES_HPP
+#define SIDE_LOBES_HPP
 
 #include <synfire/model/surrogates/tails.hpp>
 
 SYNFIRE_MODEL_BEGIN
 
-// [multi_gaussian]
-struct MultiGaussian {
-  static constexpr const char* name = "multi_gaussian";
+// [side_lobes]
+struct SideLobes {
+  static constexpr const char* name = "side_lobes";
   static constexpr int n_parameters = 3;
   static constexpr int n_constants = 4;  // 1/(√2·sigma), (1 + h)/(√(2π)·sigma), h/(√(2π)·s·sigma), 1/s
   // Bounds that keep every constant, and with it every value, within the range of f32.
@@ -42,7 +42,7 @@ struct MultiGaussian {
     return fma(constants[1], decay(z * z), -(constants[2] * sides));
   }
 };
-// [multi_gaussian]
+// [side_lobes]
 
 SYNFIRE_MODEL_END
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace digits {
+namespace learning {
 
 class Progress {
  public:
@@ -29,4 +29,4 @@ class Progress {
   std::int64_t next_;
 };
 
-}  // namespace digits
+}  // namespace learning

@@ -1,0 +1,438 @@
+// Edges with a delay and cycles of stages: the state goes on from replay to replay and from file to file; a cycle has
+// the bits of the same neurons without one; and what cannot work is refused.
+#include <algorithm>
+#include <utility>
+
+#include "described_stages.hpp"
+#include "network_file.hpp"
+
+namespace synfire_test {
+namespace {
+
+// A layer with N neurons that read their own spikes, after `delay` steps, over a synapse, a scale or both.
+struct Recurrent {
+  int64_t n_steps = 4, batch = 3, n_inputs = 21, n_neurons = 37, delay = 1;
+  int32_t dtype = SYNFIRE_DTYPE_F32;
+  const char* back = "synapse";
+  const char* model = "lif";
+  bool is_cycle = true, is_trained = true, is_of_zeros = false;
+  int32_t own_loss = 0;
+  StageValues neurons = {};
+};
+
+synfire_stage_input after(const char* stage, int64_t delay) {
+  return {stage, nullptr, delay};
+}
+
+Network described(synfire_context context, const Recurrent& plan) {
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.n_steps = plan.n_steps;
+  desc.batch = plan.batch;
+  desc.dtype = plan.dtype;
+  desc.seed = 5;
+  desc.own_loss = plan.own_loss;
+  synfire_network made = nullptr;
+  require_ok(synfire_network_create(context, &desc, &made));
+  Network network(made);
+  const auto add = [&](const char* kind, const char* name, const StageValues& values, const StageInputs& inputs = {}) {
+    require_ok(add_stage(network, kind, name, values, inputs));
+  };
+  const auto n_neurons = static_cast<double>(plan.n_neurons);
+  add("input", "input", {text("kind", "spikes"), number("n_features", static_cast<double>(plan.n_inputs))});
+  add("synapse", "in", {number("n_outputs", n_neurons), number("gain", 4)});
+  if (plan.is_cycle) {
+    StageValues back;
+    if (std::string_view(plan.back) == "synapse") back = {number("n_outputs", n_neurons), number("gain", 2)};
+    if (std::string_view(plan.back) == "synapse" && plan.is_of_zeros) back.push_back(text("initialization", "zero"));
+    add(plan.back, "back", back, {after("hidden", plan.delay)});
+    add("sum", "x", {}, {reads("in"), reads("back")});
+  }
+  StageValues neurons = plan.neurons;
+  neurons.push_back(text("model", plan.model));
+  add("neurons", "hidden", neurons);
+  add("synapse", "out", {number("n_outputs", 5)});
+  add("neurons", "potentials", {text("model", "li")});
+  add("readout", "scores", {text("reduction", "steps")});
+  if (!plan.is_trained) return network;
+  add("loss", "loss", {text("kind", "cross_entropy")});
+  add("optimizer", "sgd", {text("kind", "sgd"), number("learning_rate", 0.5)});
+  return network;
+}
+
+Network built(synfire_context context, const Recurrent& plan) {
+  Network network = described(context, plan);
+  require_ok(synfire_network_build(network));
+  return network;
+}
+
+template <class Handle, class Get>
+Owned<Handle> part(Get get) {
+  Handle handle = nullptr;
+  require_ok(get(&handle));
+  return Owned<Handle>(handle);
+}
+Buffer buffer_of(synfire_network network, const char* name) {
+  return part<synfire_buffer>([&](auto* out) { return synfire_network_get_buffer(network, name, out); });
+}
+
+std::vector<uint32_t> drawn_spikes(const Recurrent& plan, int64_t n_steps, uint64_t seed) {
+  Random random(seed);
+  const int64_t n_words = (plan.n_inputs + 31) / 32;
+  std::vector<uint32_t> words(static_cast<size_t>(n_steps * plan.batch * n_words));
+  for (size_t i = 0; i < words.size(); ++i) {
+    words[i] = static_cast<uint32_t>(random.next() & random.next());
+    const int64_t in_word = plan.n_inputs - static_cast<int64_t>(i) % n_words * 32;
+    if (in_word < 32) words[i] &= (1U << in_word) - 1;
+  }
+  return words;
+}
+
+// Runs frames of the network's steps over spikes of more steps, and returns what the readout gives.
+std::vector<float> run_frames(synfire_network network, const Recurrent& plan, const std::vector<uint32_t>& spikes) {
+  const Graph graph = part<synfire_graph>(
+      [&](auto* out) { return synfire_network_get_graph(network, SYNFIRE_NETWORK_GRAPH_INFERENCE, out); });
+  const Buffer input = buffer_of(network, "input"), output = buffer_of(network, "output");
+  const auto frame = static_cast<size_t>(plan.n_steps * plan.batch * ((plan.n_inputs + 31) / 32));
+  std::vector<float> all;
+  for (size_t at = 0; at < spikes.size(); at += frame) {
+    upload(input, slice(spikes, at, frame));
+    uint64_t ticket = 0;
+    require_ok(synfire_graph_launch(graph, nullptr, &ticket));
+    require_ok(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_YIELD, -1));
+    all = joined(all, download<float>(output, static_cast<size_t>(plan.n_steps * plan.batch * 5)));
+  }
+  return all;
+}
+
+TEST(Recurrence, GoesOnFromReplayToReplay) {
+  const Context context = make_context();
+  for (const int64_t delay : std::vector<int64_t>{1, 2, 7, 40})
+    for (const auto& [batch, n_neurons] : std::vector<std::pair<int64_t, int64_t>>{{3, 37}, {1, 1}, {2, 64}}) {
+      SCOPED_TRACE(testing::Message() << "delay " << delay << ", batch " << batch);
+      Recurrent plan;
+      plan.n_steps = 24;
+      plan.delay = delay;
+      plan.batch = batch;
+      plan.n_neurons = n_neurons;
+      plan.is_trained = false;
+      const std::vector<uint32_t> spikes = drawn_spikes(plan, 24, 3);
+      const std::vector<float> whole = run_frames(built(context, plan), plan, spikes);
+      plan.is_cycle = false;
+      const bool differs = !same_bits(whole, run_frames(built(context, plan), plan, spikes));
+      EXPECT_TRUE(differs || delay > 7 || n_neurons == 1);
+      plan.is_cycle = true;
+      for (const int64_t n_steps : std::vector<int64_t>{1, 4, 12}) {
+        plan.n_steps = n_steps;
+        EXPECT_TRUE(same_bits(run_frames(built(context, plan), plan, spikes), whole)) << n_steps;
+      }
+    }
+}
+
+TEST(Recurrence, GoesOnFromItsFile) {
+  const Context context = make_context();
+  Recurrent plan;
+  plan.n_steps = 3;
+  plan.delay = 5;
+  plan.is_trained = false;
+  const std::vector<uint32_t> before = drawn_spikes(plan, 9, 1), then = drawn_spikes(plan, 9, 2);
+  const Network network = built(context, plan);
+  run_frames(network, plan, before);
+  const File file = saved(network);
+  const Network next = created(context, file);
+  EXPECT_TRUE(saved(next) == file);
+  const std::vector<float> expected = run_frames(network, plan, then);
+  EXPECT_TRUE(same_bits(run_frames(next, plan, then), expected));
+  // The file of another delay, and spikes of neurons that do not exist.
+  plan.delay = 4;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("back", "SYN-NETWORK-OTHER"), load(built(context, plan), file));
+  const File broken = FileParts(file).poke<uint32_t>("hidden.state.spikes", 1, 1U << 5).whole();
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-NUMBER", "hidden.state.spikes"), load(next, broken));
+  const File longer = FileParts(file).replace("[5,3,2]", "[3,5,2]").whole();
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("hidden.state.spikes"), load(next, longer));
+  EXPECT_TRUE(same_bits(run_frames(next, plan, then), run_frames(network, plan, then)));
+}
+
+// A row that is reset alone is a new one; the others go on. Rows that are not active keep what they have.
+TEST(Recurrence, HasRowsOfItsState) {
+  const Context context = make_context();
+  Recurrent plan;
+  plan.delay = 6;
+  plan.is_trained = false;
+  const std::vector<uint32_t> before = drawn_spikes(plan, 8, 1), then = drawn_spikes(plan, 8, 2);
+  const size_t row = 5, step = row * static_cast<size_t>(plan.batch);
+  const auto rows = [&](const std::vector<float>& all, size_t b) {
+    std::vector<float> of_row;
+    for (size_t at = b * row; at < all.size(); at += step) of_row = joined(of_row, slice(all, at, row));
+    return of_row;
+  };
+  const Network fresh = built(context, plan), running = built(context, plan), reset = built(context, plan);
+  const std::vector<float> anew = run_frames(fresh, plan, then);
+  run_frames(running, plan, before);
+  run_frames(reset, plan, before);
+  ASSERT_OK(synfire_network_reset_rows(reset, 1, 1));
+  const std::vector<float> on = run_frames(running, plan, then), one_reset = run_frames(reset, plan, then);
+  EXPECT_TRUE(same_bits(rows(one_reset, 0), rows(on, 0)));
+  EXPECT_TRUE(same_bits(rows(one_reset, 1), rows(anew, 1)));
+  EXPECT_FALSE(same_bits(rows(on, 1), rows(anew, 1)));
+  EXPECT_TRUE(same_bits(rows(one_reset, 2), rows(on, 2)));
+  ASSERT_OK(synfire_network_reset_state(reset));
+  EXPECT_TRUE(same_bits(run_frames(reset, plan, then), anew));
+
+  const auto layer = part<synfire_layer>([&](auto* out) { return synfire_network_get_layer(reset, "hidden", out); });
+  const auto potentials =
+      part<synfire_layer>([&](auto* out) { return synfire_network_get_layer(reset, "potentials", out); });
+  const File whole = saved(reset);
+  const FileParts kept(whole);
+  for (const synfire_layer one : {layer.get(), potentials.get()}) ASSERT_OK(synfire_layer_set_n_active(one, 1));
+  run_frames(reset, plan, before);
+  const File now = saved(reset);
+  const FileParts other(now);
+  const size_t n_words = 2, bytes_of_row = n_words * sizeof(uint32_t);
+  bool changed = false;
+  for (size_t d = 0; d < 6; ++d)
+    for (size_t b = 0; b < 3; ++b) {
+      const size_t at = kept.offset("hidden.state.spikes") + (d * 3 + b) * bytes_of_row;
+      const bool same = kept.data.compare(at, bytes_of_row, other.data, at, bytes_of_row) == 0;
+      EXPECT_TRUE(same || b == 0) << d << " " << b;
+      changed = changed || !same;
+    }
+  EXPECT_TRUE(changed);
+}
+
+void give_training(synfire_context context, synfire_network network, const Recurrent& plan) {
+  // Rows [R, T, words]: one batch.
+  std::vector<uint32_t> words = drawn_spikes(plan, plan.n_steps, 9), labels;
+  for (int64_t b = 0; b < plan.batch; ++b) labels.push_back(static_cast<uint32_t>(b % 5));
+  const Buffer inputs = make_buffer_of(context, words),
+               classes = make_buffer(context, SYNFIRE_DTYPE_U32, labels.size());
+  upload(classes, labels);
+  require_ok(
+      set_arrays(network, SYNFIRE_DATA_TRAINING, plan.batch,
+                 {array_of("input", SYNFIRE_ARRAY_INPUTS, inputs), array_of("loss", SYNFIRE_ARRAY_LABELS, classes)}));
+}
+
+template <class Number>
+std::vector<Number> weights_of(synfire_network network, const char* stage, const char* name, size_t count) {
+  const auto synapse =
+      part<synfire_synapse>([&](auto* out) { return synfire_network_get_synapse(network, stage, out); });
+  std::vector<Number> values(count);
+  require_ok(synfire_synapse_read(synapse, name, values.data(), count * sizeof(Number)));
+  return values;
+}
+
+// Weights of 0 send nothing back and no gradient, so the network has the bits of the one without a cycle, whose neurons
+// take all steps at once. All that is carried from step to step is in it.
+TEST(Recurrence, HasTheBitsOfOnePassOverAllSteps) {
+  const Context context = make_context();
+  int i = 0;
+  for (const char* const model : {"lif", "izhikevich", "if", "eif", "plif", "cuba_lif", "alif"})
+    for (const char* const reset : {"hard", "soft", "soft_delayed"})
+      for (const char* const tape : {"recompute", "store", "store_narrow"}) {
+        Recurrent plan;
+        plan.n_steps = 7;
+        plan.model = model;
+        plan.is_of_zeros = true;
+        const bool narrow = std::string_view(tape) == "store_narrow";
+        // Slopes of some models read V, which is exact where a step begins and else has 16 bits.
+        const std::string_view name = model;
+        if (narrow && name != "lif" && name != "if" && name != "plif") continue;
+        plan.neurons = {text("reset", reset), text("tape", tape), number("detach_reset", i % 2),
+                        number("refractory_steps", i % 4 == 3 ? 2 : 0),
+                        text("dtype", narrow       ? "f16"
+                                      : i % 3 == 0 ? "bf16"
+                                                   : "f32")};
+        ++i;
+        SCOPED_TRACE(testing::Message() << model << " " << reset << " " << tape);
+        std::vector<float> in[2], out[2];
+        for (const bool is_cycle : {false, true}) {
+          plan.is_cycle = is_cycle;
+          const Network network = built(context, plan);
+          give_training(context, network, plan);
+          trained(network, 1);
+          in[is_cycle ? 1 : 0] = weights_of<float>(network, "in", "weight_gradient", 37 * 21);
+          out[is_cycle ? 1 : 0] = weights_of<float>(network, "out", "weight", 37 * 5);
+        }
+        EXPECT_TRUE(same_bits(in[0], in[1]));
+        EXPECT_TRUE(same_bits(out[0], out[1]));
+        EXPECT_FALSE(all_are(in[0], 0.0F));
+      }
+}
+
+// Gradients of parameters add up over the steps.
+TEST(Recurrence, TrainsParameters) {
+  const Context context = make_context();
+  Recurrent plan;
+  plan.dtype = SYNFIRE_DTYPE_F64;
+  plan.n_steps = 9;
+  plan.is_of_zeros = true;
+  double tau[2] = {};
+  for (const bool is_cycle : {false, true}) {
+    plan.is_cycle = is_cycle;
+    const Network network = described(context, plan);
+    ASSERT_OK(synfire_network_train_parameter(network, "hidden", "tau", 0, 1, 0, 1.01, 100));
+    ASSERT_OK(synfire_network_build(network));
+    give_training(context, network, plan);
+    trained(network, 1);
+    ASSERT_OK(synfire_network_get_value(network, "hidden", "tau", &tau[is_cycle ? 1 : 0]));
+  }
+  EXPECT_NE(tau[0], 2);
+  EXPECT_NEAR(tau[0], tau[1], 1e-12);
+}
+
+// A sum in a cycle reads an input of any type as it reads a scale of it that changes nothing. Spikes of the cycle are
+// an output beside the scores.
+TEST(Recurrence, ReadsInputsInItsCycle) {
+  const Context context = make_context();
+  constexpr int64_t n_steps = 5, batch = 3;
+  constexpr uint64_t n_features = 13;
+  Random random(4);
+  const std::vector<float> values = random.values<float>(batch * n_steps * n_features, -1, 2);
+  std::vector<uint32_t> bits(batch * n_steps), time_bits(batch * n_features);
+  std::vector<uint8_t> bytes(batch * n_steps * n_features);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = values[i] > 0 ? 1 : 0;
+    const size_t row = i / n_features, n = i % n_features;
+    bits[row] |= static_cast<uint32_t>(bytes[i]) << n;
+    time_bits[row / n_steps * n_features + n] |= static_cast<uint32_t>(bytes[i]) << row % n_steps;
+  }
+  const auto buffer = [&](int32_t dtype, const auto& elements) {
+    return buffer_of_bytes(context, dtype, elements.size(), elements.data(), elements.size() * sizeof(elements[0]));
+  };
+  const std::vector<uint32_t> labels = {0, 3, 4};
+  const Buffer classes = buffer(SYNFIRE_DTYPE_U32, labels);
+  for (const char* const dtype : {"f32", "bits", "time_bits", "u8"}) {
+    SCOPED_TRACE(dtype);
+    const std::string_view name = dtype;
+    const Buffer rows = name == "f32"    ? buffer(SYNFIRE_DTYPE_F32, values)
+                        : name == "bits" ? buffer(SYNFIRE_DTYPE_BITS, bits)
+                        : name == "u8"   ? buffer(SYNFIRE_DTYPE_U8, bytes)
+                                         : buffer(SYNFIRE_DTYPE_TIME_BITS, time_bits);
+    std::vector<float> learnt[2], outputs[2];
+    for (const bool is_scaled : {false, true}) {
+      synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+      desc.n_steps = n_steps;
+      desc.batch = batch;
+      desc.seed = 2;
+      desc.n_slots = 2;
+      desc.transient_arrays = 1;
+      synfire_network made = nullptr;
+      ASSERT_OK(synfire_network_create(context, &desc, &made));
+      const Network network(made);
+      const StageValues outputs_of_layer = {number("n_outputs", n_features), number("gain", 3)};
+      ASSERT_OK(add_stage(
+          network, "input", "input",
+          {text("kind", name == "f32" ? "values" : "spikes"), number("n_features", n_features), text("dtype", dtype)}));
+      if (is_scaled) require_ok(add_stage(network, "scale", "one", {number("frozen", 1)}));
+      ASSERT_OK(add_stage(network, "synapse", "back", outputs_of_layer, {after("hidden", 2)}));
+      ASSERT_OK(add_stage(network, "sum", "x", {}, {reads(is_scaled ? "one" : "input"), reads("back")}));
+      ASSERT_OK(add_stage(network, "neurons", "hidden", {text("model", "lif")}));
+      ASSERT_OK(add_stage(network, "readout", "all", {text("reduction", "steps"), number("of_spikes", 1)}));
+      ASSERT_OK(add_stage(network, "synapse", "out", {number("n_outputs", 5)}, {reads("hidden")}));
+      ASSERT_OK(add_stage(network, "neurons", "potentials", {text("model", "li")}));
+      ASSERT_OK(add_stage(network, "readout", "scores", {text("reduction", "mean")}));
+      ASSERT_OK(add_stage(network, "loss", "loss", {text("kind", "cross_entropy")}));
+      ASSERT_OK(add_stage(network, "optimizer", "sgd", {text("kind", "sgd"), number("learning_rate", 0.5)}));
+      ASSERT_OK(synfire_network_build(network));
+      ASSERT_OK(
+          set_arrays(network, SYNFIRE_DATA_TRAINING, batch,
+                     {array_of("input", SYNFIRE_ARRAY_INPUTS, rows), array_of("loss", SYNFIRE_ARRAY_LABELS, classes)}));
+      trained(network, 3);
+      const Buffer all = make_buffer(context, SYNFIRE_DTYPE_F32, batch * n_steps * n_features),
+                   scores = make_buffer(context, SYNFIRE_DTYPE_F32, batch * 5);
+      ASSERT_OK(
+          infer_arrays(network, batch,
+                       {array_of("input", SYNFIRE_ARRAY_INPUTS, rows), array_of("all", SYNFIRE_ARRAY_OUTPUTS, all),
+                        array_of("scores", SYNFIRE_ARRAY_OUTPUTS, scores)}));
+      learnt[is_scaled ? 1 : 0] = joined(weights_of<float>(network, "back", "weight", n_features * n_features),
+                                         weights_of<float>(network, "out", "weight", n_features * 5));
+      outputs[is_scaled ? 1 : 0] =
+          joined(download<float>(all, batch * n_steps * n_features), download<float>(scores, batch * 5));
+    }
+    EXPECT_TRUE(same_bits(learnt[0], learnt[1]));
+    EXPECT_TRUE(same_bits(outputs[0], outputs[1]));
+    EXPECT_NE(std::ranges::count(outputs[0], 1.0F), 0);
+  }
+}
+
+TEST(Recurrence, RefusesWhatCannotWork) {
+  const Context context = make_context();
+  Recurrent plan;
+  const auto fresh = [&] {
+    synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+    desc.n_steps = plan.n_steps;
+    synfire_network made = nullptr;
+    require_ok(synfire_network_create(context, &desc, &made));
+    Network network(made);
+    require_ok(add_stage(network, "input", "input",
+                         {text("kind", "spikes"), number("height", 4), number("width", 4), number("channels", 2)}));
+    require_ok(
+        add_stage(network, "conv2d", "in", {number("output_channels", 3), number("kernel", 3), number("padding", 1)}));
+    return network;
+  };
+  const StageValues outputs = {number("n_outputs", 48)},
+                    like_in = {number("output_channels", 3), number("kernel", 3), number("padding", 1)};
+  Network network = fresh();
+  constexpr synfire_status order = SYNFIRE_ERROR_WRONG_ORDER, argument = SYNFIRE_ERROR_INVALID_ARGUMENT;
+  for (const int64_t delay : std::vector<int64_t>{-1, 65536})
+    EXPECT_FAILS(argument, WORDS("SYN-NETWORK-DELAY", "65535"),
+                 add_stage(network, "synapse", "back", outputs, {after("hidden", delay)}));
+  EXPECT_FAILS(argument, WORDS("SYN-NETWORK-READS", "hidden"),
+               add_stage(network, "synapse", "back", outputs, {reads("hidden")}));
+  EXPECT_FAILS(argument, WORDS("SYN-NETWORK-READS", "cycle"),
+               add_stage(network, "synapse", "back", outputs, {after("back", 1)}));
+  EXPECT_FAILS(argument, WORDS("SYN-NETWORK-PORT", "spikes"),
+               add_stage(network, "synapse", "back", outputs, {{"hidden", "v", 1}}));
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-AWAITS", "pool"),
+               add_stage(network, "pool", "pool", {text("kind", "max")}, {after("hidden", 1)}));
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-DELAY", "input"),
+               add_stage(network, "synapse", "back", outputs, {after("input", 1)}));
+  // A shape that is not known yet.
+  ASSERT_OK(add_stage(network, "conv2d", "back", like_in, {after("hidden", 1)}));
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-AWAITS", "back"), add_stage(network, "flatten", "flat", {}, {reads("back")}));
+  const std::vector<uint8_t> mask(81, 1);
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-AWAITS", "hidden"),
+               synfire_network_set_mask(network, "back", mask.data(), mask.size()));
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-AWAITS", "hidden"),
+               add_stage(network, "conv2d", "same", {text("weights_of", "back")}, {reads("input")}));
+  ASSERT_OK(add_stage(network, "sum", "x", {}, {reads("in"), reads("back")}));
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-INCOMPLETE", "hidden"), synfire_network_build(network));
+  char summary[4096];
+  uint64_t bytes = sizeof summary;
+  ASSERT_OK(synfire_network_write_summary(network, summary, &bytes));
+  EXPECT_NE(std::string(summary).find("hidden-1"), std::string::npos) << summary;
+  // A stage that is not neurons, and neurons that never fire; then the neurons.
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-DELAY", "hidden"), add_stage(network, "scale", "hidden", {}, {reads("x")}));
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-CHAIN", "never fire"),
+               add_stage(network, "neurons", "hidden", {text("model", "li")}));
+  ASSERT_OK(add_stage(network, "neurons", "hidden", {text("model", "lif")}));
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-DELAY", "V"),
+               add_stage(network, "synapse", "late", outputs, {{"hidden", "v", 2}}));
+  EXPECT_FAILS(
+      order, WORDS("SYN-NETWORK-DELAY", "readout"),
+      add_stage(network, "readout", "mean", {text("reduction", "mean"), number("of_spikes", 1)}, {after("hidden", 2)}));
+  ASSERT_OK(synfire_network_set_mask(network, "back", mask.data(), mask.size()));
+  ASSERT_OK(synfire_network_build(network));
+  // A map of another size.
+  network = fresh();
+  ASSERT_OK(add_stage(network, "conv2d", "back", {number("output_channels", 3)}, {after("hidden", 1)}));
+  ASSERT_OK(add_stage(network, "pool", "half", {text("kind", "sum"), number("window", 2)}, {reads("in")}));
+  ASSERT_OK(add_stage(network, "sum", "x", {}, {reads("in"), reads("back")}));
+  EXPECT_FAILS(argument, WORDS("SYN-NETWORK-SHAPE", "x"),
+               add_stage(network, "neurons", "hidden", {text("model", "if")}, {reads("half")}));
+  // A stage that takes all steps at once, and too many of them.
+  network = fresh();
+  ASSERT_OK(add_stage(network, "conv2d", "back", like_in, {after("hidden", 1)}));
+  ASSERT_OK(add_stage(network, "sum", "x", {}, {reads("in"), reads("back")}));
+  ASSERT_OK(add_stage(network, "normalization", "norm", {}, {reads("x")}));
+  EXPECT_FAILS(order, WORDS("SYN-NETWORK-CYCLE", "back", "x", "norm", "hidden"),
+               add_stage(network, "neurons", "hidden", {text("model", "if")}));
+  plan.n_steps = 4097;
+  network = fresh();
+  ASSERT_OK(add_stage(network, "conv2d", "back", like_in, {after("hidden", 1)}));
+  ASSERT_OK(add_stage(network, "sum", "x", {}, {reads("in"), reads("back")}));
+  EXPECT_FAILS(argument, WORDS("SYN-NETWORK-CYCLE", "4096"),
+               add_stage(network, "neurons", "hidden", {text("model", "if")}));
+}
+
+}  // namespace
+}  // namespace synfire_test
