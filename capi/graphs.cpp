@@ -22,8 +22,8 @@ synfire_status SYNFIRE_CALL synfire_graph_create(synfire_context context, const 
       core::fail_argument("SYN-GRAPH-SLOT-COUNT",
                           "desc.n_slots is %u; allowed are 0 (default) to %u, and SYNFIRE_SLOTS_SHARED",
                           checked.n_slots, core::Graph::most_slots);
-    *graph = registered<synfire_graph>(core::charged_to_new_account(
-        SYNFIRE_TAG_GRAPH, [&] { return new core::Graph(*owner, checked.n_slots); }));
+    *graph = registered<synfire_graph>(
+        core::charged_to_new_account(SYNFIRE_TAG_GRAPH, [&] { return new core::Graph(*owner, checked.n_slots); }));
     return SYNFIRE_OK;
   });
 }

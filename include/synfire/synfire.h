@@ -4891,7 +4891,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_rebind(synfire_graph graph
  * @param graph     A graph, instantiated or not.
  * @param operation Its number, from synfire_graph_get_last_operation().
  * @param name      `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update or
- *                  of a step of an optimiser, `"weight_decay"` or `"clip_norm"` of such a step, `"seed"` or `"offset"` of an encoding, a binning of events, a shuffle or a dropout, `"probability"` of a dropout,
+ *                  of a step of an optimiser, `"weight_decay"`, `"clip_norm"` or those of the schedule of such a step, `"seed"` or `"offset"` of an encoding, a binning of events, a shuffle or a dropout, `"probability"` of a dropout,
  *                  `"gradient_scale"` or `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
  * @param value     A value that the operation's descriptor allows; for a seed or offset, an integer from 0 to 2^53.
  *                  Setting the offset makes the operation begin there again, even if the value is the same as before.
@@ -7426,7 +7426,7 @@ typedef struct synfire_array_source {
   /** The name of the tensor in the file. */
   const char *theirs;
   /** The name of the array, as in a file of the network: the name of a stage and `".weights"`, `".bias"`, `".weight"`,
-   *  `".running_mean"`, `".running_variance"`, or `".parameter.NAME"`. Null: `theirs`. */
+   *  `".mu"`, `".sigma"`, `".running_mean"`, `".running_variance"`, or `".parameter.NAME"`. Null: `theirs`. */
   const char *ours SYNFIRE_NULLABLE;
   /** The order of the elements in the file, a word of synfire_network_load_arrays(). Null: that of the network. */
   const char *layout SYNFIRE_NULLABLE;
@@ -7442,7 +7442,7 @@ typedef struct synfire_array_source {
  *
  * Tensors are of F32, F16, BF16 or F64. Each number becomes the nearest one of the array's type, ties to even; all must be
  * finite then, and a running variance at least 0. Weights without a connection stay 0. A parameter of neurons is one
- * number, `[]` or `[1]`, or one for each neuron, `[N]`.
+ * number, `[]` or `[1]`, one for each channel of a map, `[C]`, or for each neuron, `[N]`; if it is trained, as many as it has.
  *
  * Layouts of the file:
  *

@@ -5006,9 +5006,9 @@ std::vector<R> infer(const Context& context, Network& network, const std::vector
   const Buffer of_input = network.buffer("input"), of_output = network.buffer("output");
   const std::uint64_t row = of_input.shape()[0] * of_input.shape()[2], n_rows = inputs.size() / row;
   if (of_input.dtype() == dtype && (n_rows == 0 || inputs.size() % row != 0))
-    throw error(SYNFIRE_ERROR_INVALID_ARGUMENT,
-                "[SYN-NETWORK-DATA] synfire::infer: inputs has " + std::to_string(inputs.size()) +
-                    " elements; whole rows of " + std::to_string(row) + " elements are needed");
+    throw error(SYNFIRE_ERROR_INVALID_ARGUMENT, "[SYN-NETWORK-DATA] synfire::infer: inputs has " +
+                                                    std::to_string(inputs.size()) + " elements; whole rows of " +
+                                                    std::to_string(row) + " elements are needed");
   std::vector<R> outputs(static_cast<std::size_t>(n_rows * of_output.shape()[0] * of_output.shape()[2]));
   auto source = borrowed_desc(const_cast<T*>(inputs.data()), inputs.size(), SYNFIRE_MEMORY_HOST);  // only read
   source.dtype = dtype;

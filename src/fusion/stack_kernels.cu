@@ -224,7 +224,9 @@ __global__ void __launch_bounds__(stack_threads) stack(const __grid_constant__ S
       if (runs && thread / 32 * 32 < m.n_neurons())
         visit_anywhere(Models{}, m.link.model, [&](auto entry) {
           using Model = typename decltype(entry)::type;
-          if constexpr (Model::n_states <= 2 && is_same<Model, typename decltype(entry)::dynamics> && !AdaptsThreshold<Model>) walk<Model>(m, b, first, x, launch.x_pitch, out);
+          if constexpr (Model::n_states <= 2 && is_same<Model, typename decltype(entry)::dynamics> &&
+                        !AdaptsThreshold<Model>)
+            walk<Model>(m, b, first, x, launch.x_pitch, out);
         });
       __syncthreads();
     }

@@ -109,13 +109,14 @@ std::vector<GradientPlan> plan_gradients(const Design& design) {
   if (!design.is_trainable()) return plan;
   std::vector<bool> gets(n_stages), begins(n_stages);
   for (const size_t output : design.outputs_with_own_loss()) begins[output] = true;
-  for (auto unit = cycles.units.rbegin(); unit != cycles.units.rend(); ++unit) {
-    const bool any_gets = std::ranges::any_of(*unit, [&](uint32_t i) {
+  for (size_t at = cycles.units.size(); at-- > 0;) {
+    const std::vector<uint32_t>& unit = cycles.units[at];
+    const bool any_gets = std::ranges::any_of(unit, [&](uint32_t i) {
       const Stage& stage = design.stages()[i];
       return begins[i] || stage.kind->begins_gradient(stage) ||
              std::ranges::any_of(design.readers(i), [&](const Edge& reader) { return gets[reader.from]; });
     });
-    for (const uint32_t i : *unit) gets[i] = any_gets;
+    for (const uint32_t i : unit) gets[i] = any_gets;
   }
   for (const std::vector<uint32_t>& unit : cycles.units) {
     bool any_has = false;

@@ -121,8 +121,8 @@ class Recording {
   Recording(Parts& parts, GraphKind kind)
       : parts_(parts), recorder_(parts, kind), leads_to_neurons_(parts.stages.size()) {
     const std::vector<std::vector<uint32_t>>& units = parts.cycles.units;
-    for (auto unit = units.rbegin(); unit != units.rend(); ++unit)
-      for (const uint32_t i : *unit)  // neurons are in every cycle
+    for (size_t k = units.size(); k-- > 0;)
+      for (const uint32_t i : units[k])  // neurons are in every cycle
         leads_to_neurons_[i] = parts.in_cycle(i) || parts.stage(i).kind->traits.reads_products ||
                                std::ranges::any_of(parts.design.readers(i),
                                                    [&](const Edge& reader) { return leads_to_neurons_[reader.from]; });
@@ -260,7 +260,7 @@ class Recording {
   void record_backward_of_cycle(const std::vector<uint32_t>& unit) {
     if (!parts_.gradients[unit.front()].has_backward) return;
     const auto each_of_unit = [&](void (StageParts::*record)(StageRecorder&)) {
-      for (auto i = unit.rbegin(); i != unit.rend(); ++i) (at(*i).*record)(recorder_);
+      for (size_t i = unit.size(); i-- > 0;) (at(unit[i]).*record)(recorder_);
     };
     each_of_unit(&StageParts::begin_backward);
     std::vector<std::array<bool, n_ports>> written(parts_.stages.size());
@@ -299,18 +299,20 @@ class Recording {
       at(i);
       recorder_.clear_gradient();
     }
-    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-      const uint32_t i = unit->front();
+    for (size_t k = units.size(); k-- > 0;) {
+      const std::vector<uint32_t>& unit = units[k];
+      const uint32_t i = unit.front();
       // After all that read it.
       is_done[i] = may_come_first(i) && std::ranges::all_of(parts_.design.readers(i), [&](const Edge& reader) {
                      return is_done[reader.from] || !parts_.gradients[reader.from].has_backward;
                    });
       if (is_done[i]) record_backward_of(i);
     }
-    for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
-      const uint32_t i = unit->front();
+    for (size_t k = units.size(); k-- > 0;) {
+      const std::vector<uint32_t>& unit = units[k];
+      const uint32_t i = unit.front();
       if (parts_.in_cycle(i))
-        record_backward_of_cycle(*unit);
+        record_backward_of_cycle(unit);
       else if (!is_done[i])
         record_backward_of(i);
     }

@@ -34,7 +34,7 @@ TEST(Added, AreFoundByNameBehindTheBuiltInOnes) {
   EXPECT_EQ(id_of_surrogate("rect"), SYNFIRE_SURROGATE_RECT);
   ASSERT_TRUE(library_has_added());
   EXPECT_EQ(reference_models().size(), 7u);
-  EXPECT_EQ(reference_surrogates().size(), 17u);
+  EXPECT_EQ(reference_surrogates().size(), 18u);
 }
 
 TEST(Added, AreListedByErrors) {

@@ -240,7 +240,7 @@ TEST_F(HostMemory, AContextALayerAndAGraphGiveEverythingBack) {
     EXPECT_EQ(use_of(context).host_bytes, empty) << "the objects are gone, and some of their memory is not";
     expect_counted();
   }
-  EXPECT_GT(heap.n_requests(), 10u);
+  EXPECT_GT(heap.n_requests(), use_of_library().has_containers ? 10u : 2u);
 }
 
 // The context is destroyed first, the buffers of the graph before it.

@@ -107,7 +107,7 @@ class OptimizerSchedule : public testing::Test {
 
   void SetUp() override {
     members_.join(optimizer_);
-    members_.set_gradients(Random(1).values<float>(members_.n_gradients(), -1e-3, 1e-3));
+    members_.set_gradients(Random(1).values<float>(Members<float>::n_gradients(), -1e-3, 1e-3));
   }
 };
 

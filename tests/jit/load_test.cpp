@@ -69,7 +69,7 @@ TEST(Loaded, HasTheBitsOfTheBuiltInModel) {
 // ALIF as text: a threshold that depends on a variable, and the rules that few layers have.
 TEST(Loaded, AdaptsItsThreshold) {
   const Context context = make_context();
-  std::string text = text_at("include/synfire/model/alif.hpp");
+  std::string text = text_at(source_path("include/synfire/model/alif.hpp"));
   text = replaced(text, "\"lif.hpp\"", "<synfire/model/lif.hpp>");
   text = replaced(text, "#ifndef SYNFIRE_MODEL_ALIF_HPP", "#ifndef RAISED_HPP");
   text = replaced(text, "#define SYNFIRE_MODEL_ALIF_HPP", "#define RAISED_HPP");

@@ -258,6 +258,26 @@ TEST(Recurrence, HasTheBitsOfOnePassOverAllSteps) {
       }
 }
 
+// Rows of a batch that is not full count nowhere, whatever they did in a cycle.
+TEST(Recurrence, LeavesOutRowsThatDoNotCount) {
+  const Context context = make_context();
+  Recurrent rows;
+  rows.n_steps = 6;
+  rows.delay = 2;
+  std::vector<float> learnt[2];
+  for (const bool is_larger : {false, true}) {
+    Recurrent plan = rows;
+    if (is_larger) plan.batch = 5;
+    const Network network = built(context, plan);
+    give_training(context, network, rows);
+    trained(network, 2);
+    EXPECT_FALSE(all_are(weights_of<float>(network, "back", "weight_gradient", 37 * 37), 0.0F));
+    learnt[is_larger ? 1 : 0] = joined(weights_of<float>(network, "back", "weight", 37 * 37),
+                                       weights_of<float>(network, "in", "weight", 37 * 21));
+  }
+  EXPECT_TRUE(same_bits(learnt[0], learnt[1]));
+}
+
 // Gradients of parameters add up over the steps.
 TEST(Recurrence, TrainsParameters) {
   const Context context = make_context();

@@ -349,9 +349,9 @@ const void* weight_product_kernel(BytesProduct product, int n_planes) {
 const void* finish_weights_kernel() {
   return twin<FinishWeightsLaunch>({}, [](const FinishWeightsLaunch& launch) {
     for (int64_t n = 0; n < launch.n_outputs; ++n) {
-      const auto gradient = [&](int64_t total, double of_kept, double factor) {
+      const auto gradient = [&](int64_t total, double factor, double second) {
         return counts(launch.largest[n])
-                   ? model::from_wide_grid(total, gradient_grid(launch.largest[n], launch.wide), of_kept, factor)
+                   ? model::from_wide_grid(total, gradient_grid(launch.largest[n], launch.wide), factor, second)
                    : nan;
       };
       for (int64_t k = 0; k < launch.n_inputs; ++k)

@@ -4036,8 +4036,8 @@ namespace Synfire.Raw
         public byte* theirs;
         /// <summary>
         /// The name of the array, as in a file of the network: the name of a stage and <c>".weights"</c>,
-        /// <c>".bias"</c>, <c>".weight"</c>, <c>".running_mean"</c>, <c>".running_variance"</c>, or
-        /// <c>".parameter.NAME"</c>. Null: <c>theirs</c>.
+        /// <c>".bias"</c>, <c>".weight"</c>, <c>".mu"</c>, <c>".sigma"</c>, <c>".running_mean"</c>,
+        /// <c>".running_variance"</c>, or <c>".parameter.NAME"</c>. Null: <c>theirs</c>.
         /// </summary>
         public byte* ours;
         /// <summary>

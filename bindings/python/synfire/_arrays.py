@@ -8,6 +8,7 @@ SPDX-License-Identifier: MIT
 from __future__ import annotations
 
 import ctypes
+import os
 import threading
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
@@ -128,13 +129,23 @@ def _is_contiguous(shape: Tuple[int, ...], strides: Tuple[int, ...], unit: int) 
     return True
 
 
+def device_of(array: Any, what: str) -> int:
+    """The type of the device that an array is on, as DLPack numbers them."""
+    try:
+        return array.__dlpack_device__()[0]
+    except (TypeError, RuntimeError, BufferError, ValueError) as problem:
+        return refuse("PYTHON-DEVICE", f"{what} is on no device that DLPack knows: {problem}")
+
+
 def _from_dlpack(array: Any, what: str) -> Memory:
-    device, _ = array.__dlpack_device__()
+    device = device_of(array, what)
     try:
         # The caller names the stream on which the library works: no other one is to be waited for.
         capsule = array.__dlpack__(stream=-1) if device == DL_CUDA else array.__dlpack__()
     except (TypeError, RuntimeError, BufferError, ValueError) as problem:
         refuse("PYTHON-ARRAY", f"{what} does not give its memory: {problem}")
+    if not _has_name(capsule, _NAME):
+        refuse("PYTHON-ARRAY", f"{what} gives no capsule of DLPack, or one that was used before")
     tensor = DLManagedTensor.from_address(_get_pointer(capsule, _NAME)).tensor
     shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
     dtype = _DL_TYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
@@ -154,14 +165,17 @@ def _refuse_strides(what: str):
 # ---- All arrays ------------------------------------------------------------------------------------------------------
 
 def _from_interface(array: Any, interface: Dict[str, Any], what: str, on_gpu: bool) -> Memory:
-    text = interface["typestr"]
+    try:
+        text, shape, (address, is_readonly) = interface["typestr"], tuple(interface["shape"]), interface["data"]
+    except (KeyError, TypeError, ValueError):
+        refuse("PYTHON-ARRAY", f"{what} is {type(array).__name__}, whose array interface does not say its type, its "
+               "shape and its address")
     dtype = _FROM_NUMPY.get(text[1:])
     if dtype is None or text[0] == ">":
         refuse("PYTHON-DTYPE", f"{what} has the type \"{text}\"; allowed are {_ALLOWED}")
-    shape, strides = tuple(interface["shape"]), interface.get("strides")
+    strides = interface.get("strides")
     if strides is not None and not _is_contiguous(shape, tuple(strides), ELEMENT_BYTES[dtype]):
         _refuse_strides(what)
-    address, is_readonly = interface["data"]
     return Memory(address, dtype, shape, on_gpu, is_readonly, array)
 
 
@@ -186,7 +200,7 @@ def memory_of(array: Any, what: str) -> Memory:
         refuse("PYTHON-ARRAY", f"{what} is {type(array).__name__}, which is not an array: it has no DLPack, no "
                "__array_interface__ and no buffer")
     dtype = {"f": "f32", "d": "f64", "B": "u8", "?": "u8", "I": "u32", "Q": "u64", "L": "u64", "e": "f16"}.get(
-        view.format)
+        view.format.lstrip("@=<"))
     if dtype is None or ELEMENT_BYTES[dtype] != view.itemsize:
         refuse("PYTHON-DTYPE", f"{what} has the type \"{view.format}\"; allowed are {_ALLOWED}")
     if not view.c_contiguous:
@@ -227,6 +241,16 @@ def numpy_over(owner: Any, address: int, dtype: str, shape: Tuple[int, ...], str
 # of the library may set a flag; only threads of Python look at them.
 _lent: List[Tuple[ctypes.c_uint32, Any]] = []
 _lent_lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    # Another thread of the parent may have held it, and the child does not have that thread.
+    global _lent_lock
+    _lent_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def lend(owner: Any) -> ctypes.c_uint32:

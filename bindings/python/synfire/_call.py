@@ -73,6 +73,8 @@ def real(what: str, value: Any) -> float:
         return float(value)
     except (TypeError, ValueError):
         refuse("PYTHON-NUMBER", f"{what} is {value!r}; a number is needed")
+    except OverflowError:
+        refuse("PYTHON-NUMBER", f"{what} has more digits than a float64 takes")
 
 
 def text(what: str, value: Any) -> bytes:
@@ -234,6 +236,8 @@ class Caller:
     def _made(cls, function: str, context: Any, desc: str, table: Sequence[Tuple[Any, ...]],
               given: Dict[str, Any]) -> Any:
         """An object of a context, from a descriptor of numbers."""
+        if not isinstance(context, Caller):
+            refuse("PYTHON-OBJECT", f"the context is {type(context).__name__}; a Context is needed")
         struct, _ = context._fill(desc, table, given)
         handle = ctypes.c_void_p()
         check(getattr(library(), function)(context.handle, ctypes.byref(struct), ctypes.byref(handle)))

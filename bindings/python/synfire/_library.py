@@ -36,6 +36,16 @@ _loaded: Optional[Library] = None
 _lock = threading.Lock()
 
 
+def _after_fork() -> None:
+    # Another thread of the parent may have held it, and the child does not have that thread.
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def library_names() -> List[str]:
     """The names that a library of this ABI's major version may have, the exact one first."""
     base = f"synfire{_api.ABI_MAJOR}"

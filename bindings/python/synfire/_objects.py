@@ -113,6 +113,20 @@ class SignedBuffer:
         return self._buffer._give(stream, max_version, dl_device, copy, True)
 
 
+def _handle_of(context: Any) -> int:
+    """The handle of the context that an object is made in."""
+    if not isinstance(context, Context):
+        refuse("PYTHON-OBJECT", f"the context is {type(context).__name__}; a Context is needed")
+    return context.handle
+
+
+def _content(what: str, data: Any) -> bytes:
+    """Bytes as C takes them."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        refuse("PYTHON-TEXT", f"{what} is {type(data).__name__}; bytes are needed")
+    return bytes(data)
+
+
 # ---- Contexts --------------------------------------------------------------------------------------------------------
 
 class Context(ContextMethods, Handle):
@@ -168,6 +182,7 @@ class Buffer(BufferMethods, Handle):
 
     def __init__(self, context: Context, shape: Union[int, Sequence[int]], dtype: Union[str, int] = "f32", *,
                  memory: Union[str, int] = "device", row_pitch: int = 0):
+        _handle_of(context)
         lengths = (shape,) if hasattr(shape, "__index__") else tuple(shape)  # type: ignore[arg-type, union-attr]
         lengths = tuple(whole("shape", one) for one in lengths)
         if not lengths or any(one < 1 for one in lengths):
@@ -187,7 +202,7 @@ class Buffer(BufferMethods, Handle):
             desc.data = data
             desc.release_flag = ctypes.addressof(release_flag)
         handle = ctypes.c_void_p()
-        check(library().synfire_buffer_create(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
+        check(library().synfire_buffer_create(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
         self._shape, self._dtype, self._memory = shape, _arrays.dtype_of_number(dtype), memory
         self._row_pitch = row_pitch
@@ -201,6 +216,7 @@ class Buffer(BufferMethods, Handle):
         dtype: what the numbers are where the array's type does not say it: "bits" or "time_bits" of uint32, "bf16" of
             16 bits. writes: whether the library will write it.
         """
+        _handle_of(context)
         lent = _arrays.memory_of(array, what)
         kind = lent.dtype
         if dtype is not None and dtype != kind:
@@ -236,10 +252,11 @@ class Buffer(BufferMethods, Handle):
         is ready (`tensor` and `unversioned` of C follow from the array); by default CUDA's default stream. The context's
         own stream waits for it.
         """
+        _handle_of(context)
         if not hasattr(array, "__dlpack__"):
             refuse("PYTHON-ARRAY", f"{what} is {type(array).__name__}, which has no DLPack")
         number = None
-        if array.__dlpack_device__()[0] == _arrays.DL_CUDA:
+        if _arrays.device_of(array, what) == _arrays.DL_CUDA:
             number = 1 if stream is None else stream_number(stream)
         capsule = _arrays.capsule_from(array, what, number)
         tensor, name = _arrays.tensor_in(capsule, what)
@@ -247,7 +264,7 @@ class Buffer(BufferMethods, Handle):
                          stream=number if context.on_gpu else None,
                          words=0 if dtype is None else constant("dtype", "dtype", dtype))
         handle = ctypes.c_void_p()
-        check(library().synfire_buffer_from_dlpack(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
+        check(library().synfire_buffer_from_dlpack(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
         _arrays.taken(capsule, name)
         return cls._adopted(context, handle.value)
 
@@ -441,7 +458,7 @@ class Layer(LayerMethods, Handle):
         desc = self._desc(steps, neurons, batch, model, dtype, reset, surrogate, detach_reset, undecayed_input,
                           strict_threshold, refractory_steps, threads_per_block)
         handle = ctypes.c_void_p()
-        check(library().synfire_layer_create(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
+        check(library().synfire_layer_create(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
         self._describe()
         self._step_shape = _lengths("neurons", neurons)
@@ -566,6 +583,7 @@ class Layer(LayerMethods, Handle):
 
     def restore(self, data: bytes, *, first_row: int = 0, rows: int = 0) -> None:
         """Sets the state of rows of the batch from a snapshot."""
+        data = _content("the snapshot", data)
         desc = described("synfire_state_desc", first_row=whole("first_row", first_row), n_rows=whole("rows", rows))
         check(library().synfire_layer_restore(self.handle, ctypes.byref(desc), ctypes.c_char_p(data), len(data)))
 
@@ -655,7 +673,7 @@ class Synapse(SynapseMethods, Handle):
 
     def _make(self, context: Context, function: str, desc: Any) -> None:
         handle = ctypes.c_void_p()
-        check(getattr(library(), function)(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
+        check(getattr(library(), function)(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
 
     @classmethod
@@ -731,7 +749,7 @@ class Graph(GraphMethods, Handle):
     def __init__(self, context: Context, *, slots: int = 0):
         desc = described("synfire_graph_desc", n_slots=whole("slots", slots))
         handle = ctypes.c_void_p()
-        check(library().synfire_graph_create(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
+        check(library().synfire_graph_create(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
 
     def _adopt(self, owner: Optional[Context], handle: Optional[int]) -> None:
@@ -790,6 +808,12 @@ class Graph(GraphMethods, Handle):
         """Records a call of a Python function, with the memory of buffers that it reads and writes. Exceptions come out
         of the launch or the wait. `user` of C is not needed: functions of Python have their own variables.
         """
+        if not callable(callback):
+            refuse("PYTHON-OBJECT", f"callback is {type(callback).__name__}; a function is needed")
+        for one in (*reads, *writes):
+            if not isinstance(one, Buffer):
+                refuse("PYTHON-OBJECT", f"a native call is given {type(one).__name__}; a Buffer is needed")
+
         def called(_: Any, call: Any) -> int:
             try:
                 given = call.contents
@@ -842,7 +866,7 @@ class Optimizer(OptimizerMethods, Handle):
                          beta1=real("beta1", beta1), beta2=real("beta2", beta2), epsilon=real("epsilon", epsilon),
                          clip_norm=real("clip_norm", clip_norm))
         handle = ctypes.c_void_p()
-        check(library().synfire_optimizer_create(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
+        check(library().synfire_optimizer_create(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
 
     def read(self, member: int, name: str, array: Array) -> Any:
@@ -895,7 +919,7 @@ class Network(NetworkMethods, Handle):
                          transient_arrays=flag("transient_arrays", transient_arrays),
                          own_loss=constant("own_loss", "own_loss", own_loss))
         handle = ctypes.c_void_p()
-        check(library().synfire_network_create(context.handle, ctypes.byref(desc), ctypes.byref(handle)))
+        check(library().synfire_network_create(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
 
     @classmethod
@@ -906,11 +930,12 @@ class Network(NetworkMethods, Handle):
                          n_steps=whole("steps", steps), batch=whole("batch", batch), n_slots=whole("slots", slots),
                          replace_nonfinite=flag("replace_nonfinite", replace_nonfinite))
         handle = ctypes.c_void_p()
-        if isinstance(source, (bytes, bytearray)):
-            check(library().synfire_network_create_from_memory(context.handle, ctypes.c_char_p(bytes(source)),
-                                                               len(source), ctypes.byref(desc), ctypes.byref(handle)))
+        if isinstance(source, (bytes, bytearray, memoryview)):
+            source = bytes(source)
+            check(library().synfire_network_create_from_memory(_handle_of(context), ctypes.c_char_p(source), len(source),
+                                                               ctypes.byref(desc), ctypes.byref(handle)))
         else:
-            check(library().synfire_network_create_from_file(context.handle, os.fsencode(source), ctypes.byref(desc),
+            check(library().synfire_network_create_from_file(_handle_of(context), os.fsencode(source), ctypes.byref(desc),
                                                              ctypes.byref(handle)))
         return cls._adopted(context, handle.value)
 
@@ -969,7 +994,7 @@ class Network(NetworkMethods, Handle):
         module = _arrays.numpy()
         arrays = {"inputs": inputs, "labels": labels, "targets": targets, "lengths": lengths,
                   "sample_weights": sample_weights}
-        rows = len(inputs) if hasattr(inputs, "__len__") else inputs.shape[0]
+        rows = _rows_of(inputs, "inputs")
         made: List[Buffer] = []
         handles: Dict[str, Optional[int]] = {}
         try:
@@ -982,8 +1007,8 @@ class Network(NetworkMethods, Handle):
                     continue
                 if name in ("labels", "lengths"):
                     array = self._whole_numbers(module, array, name)
-                if (len(array) if hasattr(array, "__len__") else array.shape[0]) != rows:
-                    refuse("PYTHON-SHAPE", f"{name} has {len(array)} rows, and inputs have {rows}")
+                if _rows_of(array, name) != rows:
+                    refuse("PYTHON-SHAPE", f"{name} has {_rows_of(array, name)} rows, and inputs have {rows}")
                 made.append(Buffer.of(self.context, array, dtype="bits" if name == "inputs" else None, what=name,
                                       writes=False))
                 handles[name] = made[-1].handle
@@ -1109,6 +1134,7 @@ class Network(NetworkMethods, Handle):
 
     def load_from_memory(self, data: bytes) -> None:
         """As load(), from bytes."""
+        data = _content("the file", data)
         check(library().synfire_network_load_from_memory(self.handle, ctypes.c_char_p(data), len(data)))
 
     def load_arrays(self, file: Union[str, os.PathLike, bytes], sources: Union[Mapping[str, Any], Sequence[Any]], *,
@@ -1125,7 +1151,8 @@ class Network(NetworkMethods, Handle):
         for entry, (theirs, ours, layout) in zip(entries, named):
             entry.theirs, entry.ours = text("a name of the file", theirs), text("a name of the network", ours)
             entry.layout = None if layout is None else text("a layout", layout)
-        if isinstance(file, bytes):
+        if isinstance(file, (bytes, bytearray, memoryview)):
+            file = bytes(file)
             check(library().synfire_network_load_arrays_from_memory(self.handle, ctypes.c_char_p(file), len(file), entries,
                                                                     len(named), int(leave_out)))
         else:
@@ -1151,6 +1178,15 @@ def _array_sources(sources: Any) -> List[Tuple[Any, Any, Any]]:
                                      "are needed")
         named.append((*names, None)[:3])
     return named
+
+
+def _rows_of(array: Any, name: str) -> int:
+    """How many rows an array has: its first length."""
+    shape = getattr(array, "shape", None)
+    if shape is not None:
+        return int(shape[0]) if len(shape) else refuse("PYTHON-SHAPE", f"{name} has no rows: its shape is ()")
+    return len(array) if hasattr(array, "__len__") else \
+        refuse("PYTHON-ARRAY", f"{name} is {type(array).__name__}, which is not an array")
 
 
 def _c_name(key: str) -> str:
@@ -1195,7 +1231,7 @@ class _Loaded(Handle):
                     return 1
             desc.progress = _api.synfire_load_progress(heard)
         handle = ctypes.c_void_p()
-        status = getattr(library(), self._load)(context.handle, ctypes.byref(desc),
+        status = getattr(library(), self._load)(_handle_of(context), ctypes.byref(desc),
                                                                   ctypes.byref(handle))
         if failure:
             raise failure[0]

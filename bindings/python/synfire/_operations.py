@@ -976,7 +976,7 @@ class ArraySource(Answer):
     """The name of the tensor in the file."""
     ours: str
     """The name of the array, as in a file of the network: the name of a stage and `".weights"`, `".bias"`, `".weight"`,
-    `".running_mean"`, `".running_variance"`, or `".parameter.NAME"`. None: `theirs`.
+    `".mu"`, `".sigma"`, `".running_mean"`, `".running_variance"`, or `".parameter.NAME"`. None: `theirs`.
     """
     layout: str
     """The order of the elements in the file, a word of `load_arrays()`. None: that of the network."""
@@ -3316,9 +3316,10 @@ class GraphMethods(Caller):
 
         operation: Its number, from `get_last_operation()`.
         name: `"value"` of a fill, `"scale"` or `"keep"` of a scale-and-add, `"learning_rate"` of an update or of a step
-            of an optimiser, `"weight_decay"` or `"clip_norm"` of such a step, `"seed"` or `"offset"` of an
-            encoding, a binning of events, a shuffle or a dropout, `"probability"` of a dropout,
-            `"gradient_scale"` or `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate loss.
+            of an optimiser, `"weight_decay"`, `"clip_norm"` or those of the schedule of such a step, `"seed"`
+            or `"offset"` of an encoding, a binning of events, a shuffle or a dropout, `"probability"` of a
+            dropout, `"gradient_scale"` or `"label_smoothing"` of a loss, `"target"` or `"strength"` of a rate
+            loss.
         value: A value that the operation's descriptor allows; for a seed or offset, an integer from 0 to 2^53. Setting
             the offset makes the operation begin there again, even if the value is the same as before.
         """

@@ -9,13 +9,16 @@ import sys
 import tempfile
 import unittest
 
+import numpy as np
+
 EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / "examples"
 PROGRAMS = pathlib.Path(os.environ["SYNFIRE_PROGRAMS"])
 
 
 def run(command, folder):
     done = subprocess.run([str(word) for word in command], cwd=str(folder), check=False, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, universal_newlines=True, timeout=600)
+                          stderr=subprocess.PIPE, universal_newlines=True, timeout=600,
+                          env={**os.environ, "MPLBACKEND": "agg"})
     if done.returncode:
         raise AssertionError(done.stderr)
     return done.stdout
@@ -55,6 +58,25 @@ class Examples(unittest.TestCase):
         training, others = (float(line.rsplit(" ", 1)[1]) for line in output.splitlines()[-2:])
         self.assertGreater(training, 0.7, output)
         self.assertGreater(others, 0.5, output)  # chance is 0.1
+
+    def test_notebook(self):
+        # Another test compares the pictures with those of the pages. Here: without a folder, and where matplotlib is.
+        outputs, pictures = [], []
+        for words in ([], ["."]):
+            with tempfile.TemporaryDirectory() as folder:
+                outputs.append(run([sys.executable, EXAMPLES / "notebook.py", *words], folder))
+                files = sorted(pathlib.Path(folder).iterdir())
+                self.assertEqual([one.name for one in files], ["python-neurons.svg", "python-training.svg"])
+                pictures.append([one.read_bytes() for one in files])
+        self.assertEqual(pictures[0], pictures[1])
+        self.assertEqual(outputs[0], outputs[1])
+        spikes, _, right, *confusion = outputs[0].splitlines()
+        each = [int(word) for word in spikes.rsplit(": ", 1)[1].split(" ")]
+        self.assertEqual((len(each), each[0], each), (24, 0, sorted(each)))  # more current, no fewer spikes
+        rows = np.array([line.split()[1:] for line in confusion], int)
+        self.assertEqual((rows.shape, rows.sum()), ((5, 5), 200))
+        self.assertEqual(right, f"{rows.trace()} of 200 right")
+        self.assertGreater(rows.trace(), 140)  # chance is 40
 
     def test_network_of_pytorch(self):
         try:

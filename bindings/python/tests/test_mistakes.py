@@ -10,6 +10,42 @@ import synfire
 from synfire import InvalidArgumentError, InvalidHandleError, StaleTapeError, UnsupportedError, WrongOrderError
 
 
+class OnGpu:
+    """An array that says it is on a GPU."""
+
+    shape = (4, 6)
+    __cuda_array_interface__ = {"shape": (4, 6), "typestr": "<f4", "data": (4096, False), "version": 3, "strides": None}
+
+
+class ByDlpack:
+    """An array whose methods of DLPack do something else."""
+
+    def __init__(self, device, capsule):
+        self.device, self.capsule = device, capsule
+
+    def __dlpack_device__(self):
+        if self.device is None:
+            raise ValueError("Unknown device type")
+        return (self.device, 0)
+
+    def __dlpack__(self, **_):
+        return self.capsule
+
+
+class ByInterface:
+    """An array that describes itself with these words."""
+
+    def __init__(self, **words):
+        self.__array_interface__ = words
+
+
+def at_odd_address(shape):
+    memory = bytearray(4 * int(np.prod(shape)) + 8)
+    first = np.frombuffer(memory, np.uint8)
+    begin = 1 + -(first.ctypes.data % 4) % 4
+    return first[begin:begin + 4 * int(np.prod(shape))].view(np.float32).reshape(shape)
+
+
 class Mistakes(unittest.TestCase):
     def setUp(self):
         self.context = synfire.Context("host", threads=1)
@@ -77,6 +113,50 @@ class Mistakes(unittest.TestCase):
              lambda: layer.forward(x=np.zeros((4, 12), np.float32)[:, ::2], spikes=spikes)),
             (InvalidArgumentError, "PYTHON-CONTIGUOUS", "x",
              lambda: layer.forward(x=np.zeros((6, 4), np.float32).T, spikes=spikes)),
+            (InvalidArgumentError, "PYTHON-CONTIGUOUS", "the state",
+             lambda: layer.set_state("v", np.zeros(12, np.float32)[::2])),
+            (InvalidArgumentError, "PYTHON-CONTIGUOUS", "the array",
+             lambda: buffer.upload(np.zeros((4, 12), np.float32)[:, ::2])),
+            (InvalidArgumentError, "PYTHON-CONTIGUOUS", "inputs",
+             lambda: built.set_data("training", np.zeros((4, 10), np.float32)[:, ::2], labels)),
+            (InvalidArgumentError, "SYN-BUFFER-ALIGNMENT", "aligned", lambda: layer.forward(x=at_odd_address((4, 6)))),
+            (InvalidArgumentError, "PYTHON-DEVICE", "x is on a GPU", lambda: layer.forward(x=OnGpu())),
+            (InvalidArgumentError, "PYTHON-DEVICE", "inputs is on a GPU",
+             lambda: built.set_data("training", OnGpu(), None)),
+            (InvalidArgumentError, "PYTHON-ARRAY", "inputs is int", lambda: built.set_data("training", 5)),
+            (InvalidArgumentError, "PYTHON-SHAPE", "()", lambda: built.set_data("training", np.float32(5))),
+            (InvalidArgumentError, "PYTHON-OBJECT", "the context is NoneType",
+             lambda: synfire.Layer(None, steps=1, neurons=1)),
+            (InvalidArgumentError, "PYTHON-OBJECT", "the context is str", lambda: synfire.Graph("host")),
+            (InvalidArgumentError, "PYTHON-OBJECT", "the context is tuple", lambda: synfire.Buffer((3,), context)),
+            (InvalidArgumentError, "PYTHON-OBJECT", "the context is str",
+             lambda: synfire.Synapse.one_to_one("host", channels=4)),
+            (InvalidArgumentError, "PYTHON-OBJECT", "callback", lambda: self.graph().native(None)),
+            (InvalidArgumentError, "PYTHON-OBJECT", "a Buffer is needed",
+             lambda: self.graph().native(print, reads=[x])),
+            (InvalidArgumentError, "PYTHON-TEXT", "the snapshot is str", lambda: layer.restore("text")),
+            (InvalidArgumentError, "PYTHON-TEXT", "the file is str", lambda: built.load_from_memory("text")),
+            (InvalidArgumentError, "PYTHON-NUMBER", "digits", lambda: layer.__setitem__("tau", 10**400)),
+            (InvalidArgumentError, "PYTHON-DEVICE", "upload", lambda: buffer.upload(OnGpu())),
+            (InvalidArgumentError, "PYTHON-DEVICE", "download", lambda: buffer.download(OnGpu())),
+            (InvalidArgumentError, "PYTHON-DEVICE", "x is on no device",
+             lambda: layer.forward(x=ByDlpack(None, None))),
+            (InvalidArgumentError, "PYTHON-DEVICE", "no device that DLPack knows",
+             lambda: synfire.Buffer.from_dlpack(context, ByDlpack(None, None))),
+            (InvalidArgumentError, "PYTHON-ARRAY", "no capsule", lambda: layer.forward(x=ByDlpack(1, object()))),
+            (InvalidArgumentError, "PYTHON-ARRAY", "its address", lambda: layer.forward(x=ByInterface(shape=(4, 6)))),
+            (InvalidArgumentError, "PYTHON-ARRAY", "its address",
+             lambda: layer.forward(x=ByInterface(shape=(4, 6), typestr="<f4", data=None))),
+            (InvalidArgumentError, None, "desc.data",
+             lambda: layer.forward(x=ByInterface(shape=(4, 6), typestr="<f4", data=(0, False)))),
+            (InvalidArgumentError, "PYTHON-DTYPE", "f64", lambda: buffer.upload(np.zeros((4, 6)))),
+            (InvalidArgumentError, "PYTHON-DTYPE", "|O", lambda: layer.forward(x=np.zeros((4, 6), object))),
+            (InvalidArgumentError, "PYTHON-DTYPE", "<c8", lambda: layer.forward(x=np.zeros((4, 6), np.complex64))),
+            (InvalidArgumentError, "PYTHON-DTYPE", "the state", lambda: layer.set_state("v", np.zeros(6))),
+            (InvalidArgumentError, "SYN-BUFFER-RANGE", "112", lambda: buffer.upload(np.zeros((4, 7), np.float32))),
+            (InvalidArgumentError, "SYN-STREAM-HOST", "stream", lambda: layer.forward(x=x, stream=5)),
+            (InvalidArgumentError, "PYTHON-INTEGER", "stream", lambda: layer.forward(x=x, stream="first")),
+            (InvalidArgumentError, "SYN-CONTEXT-THREADS", "-3", lambda: synfire.Context("host", threads=-3)),
             (InvalidArgumentError, "PYTHON-READONLY", "spikes", lambda: layer.forward(x=x, spikes=readonly)),
             (InvalidArgumentError, "PYTHON-READONLY", "bytes", lambda: synfire.Buffer.of(context, b"abcd")),
             (InvalidArgumentError, "PYTHON-ARRAY", "list", lambda: layer.forward(x=[[0.0] * 6] * 4)),

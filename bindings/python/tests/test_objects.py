@@ -215,6 +215,40 @@ class Objects(unittest.TestCase):
         self.assertEqual(numbers[0], 9)
         with synfire.Buffer.of(self.context, bytearray(4)) as buffer:
             self.assertEqual(buffer.dtype, "u8")
+        import ctypes
+        with synfire.Buffer.of(self.context, (ctypes.c_float * 3)(4, 5, 6)) as buffer:
+            self.assertEqual((buffer.dtype, buffer.download().tolist()), ("f32", [4, 5, 6]))
+
+    def test_memory_that_would_move_stays(self):
+        memory = bytearray(16)
+        buffer = synfire.Buffer.of(self.context, memory)
+        with self.assertRaises(BufferError):
+            memory.extend(bytes(1000))
+        buffer.close()
+        self.context.reclaim()
+        _arrays.n_lent()
+        memory.extend(bytes(1000))
+
+    def test_arrays_whose_names_are_gone_before_the_replay(self):
+        layer = synfire.Layer(self.context, steps=33, neurons=500)
+        x, spikes = random(33, 500), np.zeros((33, 500), np.float32)
+        wanted = lif(x.astype(np.float64), 0.0, 2.0)[0]
+        graph = synfire.Graph(self.context)
+        graph.forward(layer, x=x, spikes=spikes, v_init=np.zeros(500, np.float32))
+        graph.instantiate()
+        del x
+        gc.collect()
+        others = [np.full((33, 500), 9, np.float32) for _ in range(20)]  # would take the memory, were it free
+        for _ in range(2):
+            spikes[:] = 0
+            graph.replay()
+            np.testing.assert_array_equal(spikes, wanted)
+        self.assertEqual(sum(int(one[0, 0]) for one in others), 180)
+        lent = _arrays.n_lent()
+        graph.close()
+        layer.close()
+        self.context.reclaim()
+        self.assertEqual(_arrays.n_lent(), lent - 3)
 
     def test_lent_array_is_kept_until_it_is_needed_no_more(self):
         gc.collect()

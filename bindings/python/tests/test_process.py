@@ -5,14 +5,17 @@ SPDX-License-Identifier: MIT
 import gc
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import unittest
 
 import numpy as np
 
 import synfire
+from synfire import _arrays, _library
 
 FOREIGN = os.environ.get("SYNFIRE_FOREIGN_LIBRARIES", "")
 
@@ -70,6 +73,43 @@ class Processes(unittest.TestCase):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
         layer.reset_state()
         self.assertTrue((layer(x) == wanted).all())
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork on this system")
+    def test_fork_while_another_thread_holds_a_lock(self):
+        context = synfire.Context("host", threads=1)
+        held, done = threading.Event(), threading.Event()
+
+        def hold():
+            with _arrays._lent_lock, _library._lock:
+                held.set()
+                done.wait(60)
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait(60)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                signal.alarm(30)  # ends a child that hangs
+                _library._loaded = None
+                with synfire.Context("host", threads=1) as own:
+                    status = 0 if synfire.Buffer.of(own, np.ones(3, np.float32)).download().sum() == 3 else 2
+            finally:
+                os._exit(status)
+        done.set()
+        thread.join()
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+        context.close()
+
+    def test_folder_without_a_library(self):
+        program = ("import os, synfire, synfire._library as one\n"
+                   "try:\n    synfire.version_string()\nexcept synfire.LibraryError as problem:\n"
+                   "    print(all(name in str(problem) for name in one.library_names()))\n"
+                   f"os.environ['SYNFIRE_LIBRARY'] = {os.environ.get('SYNFIRE_LIBRARY', '')!r}\n"
+                   "print(len(synfire.version_string()) > 0)")
+        with tempfile.TemporaryDirectory() as folder:
+            done = python(program, SYNFIRE_LIBRARY=folder)
+        self.assertEqual(done.stdout.split(), ["True", "True"], done.stderr)
 
     def test_library_that_is_missing(self):
         done = python("import synfire\ntry:\n    synfire.Context()\nexcept synfire.LibraryError as problem:\n"

@@ -8,6 +8,7 @@ import gc
 import math
 import os
 import pickle
+import threading
 import unittest
 
 import numpy as np
@@ -78,6 +79,21 @@ class Neurons(unittest.TestCase):
                                       ("hard", "soft")[case % 2] if model not in _passes.SILENT else "hard", case % 3 == 0)
                 case += 1
         self.assert_bits_of_c("lif", (6, 40), torch.float32, tau=3.0, v_threshold=0.7, v_reset=-0.2, alpha=2.0)
+        self.assert_bits_of_c("alif", (6, 40), torch.float32, strict_threshold=True, tau=3.0, rho=0.5)
+
+    def test_strict_threshold(self):
+        x = torch.ones(3, 5)
+        for strict in (False, True):
+            spikes = Neuron("if", reset="soft", strict_threshold=strict)(x)
+            self.assertEqual(spikes[:, 0].tolist(), [0, 1, 1] if strict else [1, 1, 1])
+
+    def test_an_adapted_threshold_goes_on(self):
+        x = random(8, 3, 5)
+        whole, part = Neuron("alif", rho=0.5), Neuron("alif", rho=0.5)
+        wanted = whole(x)
+        np.testing.assert_array_equal(torch.cat((part(x[:3]), part(x[3:]))).numpy(), wanted.numpy())
+        np.testing.assert_array_equal(part.w.numpy(), whole.w.numpy())
+        self.assertGreater(float(whole.w.max()), 0)
 
     def test_more_rows_than_before_and_fewer(self):
         neuron = Neuron("lif", tau=2.0)
@@ -209,7 +225,7 @@ class Neurons(unittest.TestCase):
             self.assertEqual(neuron(random(4, 20)).dtype, torch.float32)
 
     def test_tape_has_the_size_that_c_says(self):
-        for model in ("lif", "izhikevich"):
+        for model in ("lif", "izhikevich", "alif"):
             for dtype in DTYPES:
                 for steps, row in ((1, 1), (32, 640), (33, 640), (70, 19)):
                     neurons = _passes.Neurons(model=model)
@@ -231,6 +247,83 @@ class Neurons(unittest.TestCase):
             with self.assertRaises(synfire.SynfireError) as raised:
                 mistake()
             self.assertEqual(raised.exception.rule, rule)
+
+    def test_tensors_that_no_neuron_takes(self):
+        neuron, learning, used = Neuron("lif"), Neuron("lif", learn=("tau",)).to("meta"), Neuron("lif")
+        x = random(4, 20)
+        used(x)
+        state = used.v
+
+        def from_state(v):
+            used.v = v
+            used(x)
+        mistakes = [
+            ("PYTHON-ARRAY", "ndarray", lambda: neuron(x.numpy())),
+            ("PYTHON-ARRAY", "list", lambda: neuron([[1.0]])),
+            ("PYTHON-CONTIGUOUS", "torch.sparse_coo", lambda: neuron(x.to_sparse())),
+            ("PYTHON-CONTIGUOUS", "torch._mkldnn", lambda: neuron(x.to_mkldnn())),
+            ("PYTHON-DTYPE", "complex64", lambda: neuron(x.to(torch.complex64))),
+            ("PYTHON-DEVICE", "a state is on meta", lambda: from_state(state.to("meta"))),
+            ("PYTHON-CONTIGUOUS", "a state", lambda: from_state(state.to_sparse())),
+            ("PYTHON-DEVICE", "the parameter tau is on meta", lambda: learning(x))]
+        for values in (torch.zeros(0), torch.ones((), dtype=torch.int64)):
+            wrong = Neuron("lif", learn=("tau",))
+            wrong.tau_ = torch.nn.Parameter(values, requires_grad=False)
+            mistakes.append(("PYTHON-DTYPE", "a parameter has", lambda wrong=wrong: wrong(x)))
+        if not _passes._has_operators:  # the operator gives tensors without memory for such ones
+            mistakes.append(("PYTHON-DEVICE", "the tensor is on meta", lambda: neuron(x.to("meta"))))
+        for rule, words, mistake in mistakes:
+            with self.subTest(rule=rule, words=words):
+                with self.assertRaises(synfire.SynfireError) as raised:
+                    mistake()
+                self.assertEqual(raised.exception.rule, rule)
+                self.assertIn(words, str(raised.exception))
+        # Nothing of them is left in what later calls share.
+        np.testing.assert_array_equal(neuron(x).numpy(), run_by_c("lif", x, x)[0])
+        from_state(torch.zeros(20))
+        np.testing.assert_array_equal(used.v.numpy(), neuron.v.numpy())
+
+    def test_input_that_is_changed_before_the_backward(self):
+        x = random(4, 20).requires_grad_() * 1
+        output = Neuron("lif")(x)
+        with torch.no_grad():
+            x.add_(1)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            output.sum().backward()
+
+    def test_names_that_are_gone_before_the_backward(self):
+        x = random(40, 3, 50).requires_grad_()
+        total = Neuron("izhikevich", a=0.1, b=0.2)(x * 1).sum()
+        gc.collect()
+        others = [torch.full((40, 3, 50), 9.0) for _ in range(20)]  # would take the memory, were it free
+        total.backward()
+        wanted = run_by_c("izhikevich", x.detach(), torch.ones_like(x), a=0.1, b=0.2)[1]
+        np.testing.assert_array_equal(x.grad.numpy(), wanted)
+        self.assertEqual(sum(one[0, 0, 0].item() for one in others), 180)
+
+    def test_threads_share_neurons(self):
+        neuron, shapes = Neuron("lif", tau=2.25), [(4, rows, 128) for rows in (1, 5, 9, 2)]
+        wanted = [run_by_c("lif", random(*shape), torch.ones(shape), tau=2.25) for shape in shapes]
+        problems = []
+
+        def work(shape, wanted):
+            try:
+                mine = copy.deepcopy(neuron)  # a state of its own; all use the same layer
+                for _ in range(20):
+                    x = random(*shape).requires_grad_()
+                    mine.reset()
+                    output = mine(x)
+                    output.sum().backward()
+                    if not ((output.detach().numpy() == wanted[0]).all() and (x.grad.numpy() == wanted[1]).all()):
+                        problems.append(shape)
+            except BaseException as problem:
+                problems.append(problem)
+        threads = [threading.Thread(target=work, args=pair) for pair in zip(shapes, wanted)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        self.assertEqual(problems, [])
 
     @unittest.skipUnless(hasattr(os, "fork"), "no fork on this system")
     def test_workers_of_a_data_loader(self):
@@ -474,6 +567,16 @@ class Accelerated(unittest.TestCase):
         self.assertIn("spiking=False", report.left_alone["smooth"])
         self.assertIn("left alone: odd", heard[0])
 
+    def test_state_of_another_shape(self):
+        for node in (LIFNode(step_mode="m"), LIFNode()):
+            accelerate(node)
+            node.v = torch.zeros(7)
+            with self.assertRaisesRegex(synfire.InvalidArgumentError, r"PYTHON-SHAPE.*reset_net"):
+                node(random(4, 20))
+            node.v = torch.zeros(20, device="meta")
+            with self.assertRaises(synfire.InvalidArgumentError):
+                node(random(4, 20))
+
     def test_shared_node(self):
         node = LIFNode(step_mode="m")
         accelerate(node)
@@ -548,6 +651,18 @@ class Tensors(unittest.TestCase):
             with self.assertRaises(synfire.SynfireError) as raised:
                 synfire.Buffer.from_dlpack(self.context, wrong)
             self.assertEqual(raised.exception.rule, "SYN-BUFFER-DLPACK-STRIDES")
+
+    def test_tensors_that_are_no_buffers(self):
+        layer, dense = synfire.Layer(self.context, steps=4, neurons=6), torch.zeros(4, 6)
+        for rule, tensor in (("PYTHON-DEVICE", dense.to("meta")), ("PYTHON-ARRAY", dense.to_sparse()),
+                             ("PYTHON-DTYPE", dense.int()), ("PYTHON-CONTIGUOUS", torch.zeros(6, 4).t())):
+            with self.assertRaises(synfire.InvalidArgumentError) as raised:
+                layer.forward(x=tensor)
+            self.assertEqual(raised.exception.rule, rule)
+            if rule in ("PYTHON-DEVICE", "PYTHON-ARRAY"):
+                with self.assertRaises(synfire.InvalidArgumentError) as raised:
+                    synfire.Buffer.from_dlpack(self.context, tensor)
+                self.assertEqual(raised.exception.rule, rule)
 
     def test_a_layer_reads_and_writes_tensors(self):
         x, spikes = random(4, 30), torch.zeros(4, 30)

@@ -1,6 +1,6 @@
-// The multi-Gaussian surrogate, as a program would add it if the library did not have it: a Gaussian minus two wide ones at its sides, so that a potential far from the
-// threshold is pushed back to it (Yin, Corradi and Bohté 2021, "Accurate and efficient time-domain classification with
-// adaptive spiking recurrent neural networks"):
+// The multi-Gaussian surrogate, as a program would add it if the library did not have it: a Gaussian minus two wide
+// ones at its sides, so that a potential far from the threshold is pushed back to it (Yin, Corradi and Bohté 2021,
+// "Accurate and efficient time-domain classification with adaptive spiking recurrent neural networks"):
 //
 //     g'(x) = (1 + h)·N(x; 0, sigma²) − h·N(x; sigma, (s·sigma)²) − h·N(x; −sigma, (s·sigma)²)
 //

@@ -6,6 +6,7 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using): C has no other way. */
 /* How large a network is: the side of its map, and by what its numbers of channels are divided. */
 typedef struct zoo_size {
   int side, divisor;
@@ -21,6 +22,7 @@ typedef struct zoo_entry {
   zoo_describe *describe;
   zoo_size published, small;
 } zoo_entry;
+/* NOLINTEND(modernize-use-using) */
 extern const zoo_entry zoo[];
 extern const int n_zoo;
 

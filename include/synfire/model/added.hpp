@@ -264,8 +264,7 @@ struct IsModel : IsWellFormed<T> {
       !NamesThreshold<T> || AdaptsThreshold<T>, SYNFIRE_ADDED_BY
       ": threshold() takes the constants, v_threshold and a number for each variable but V, of which there is "
       "at least one");
-  static_assert(!NamesThreshold<T> || !is_silent<T>,
-                SYNFIRE_ADDED_BY ": a model that never fires has no threshold()");
+  static_assert(!NamesThreshold<T> || !is_silent<T>, SYNFIRE_ADDED_BY ": a model that never fires has no threshold()");
   static_assert(is_finite(T::default_v_reset), SYNFIRE_ADDED_BY ": `default_v_reset` must be finite");
   static_assert(T::n_constants >= 0 && T::n_constants <= max_model_constants,
                 SYNFIRE_ADDED_BY ": a model has at most 8 constants (max_model_constants)");

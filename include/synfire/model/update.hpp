@@ -8,11 +8,11 @@
 
 #include "models.hpp"
 
-// A function that code for GPUs calls, because each model has one, and a copy in every place would be megabytes.
+// A function that is called, because each model has one: copies in one place would be megabytes and large stack frames.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define SYNFIRE_MODEL_CALLED __host__ __device__ __noinline__
 #else
-#define SYNFIRE_MODEL_CALLED SYNFIRE_MODEL_FN
+#define SYNFIRE_MODEL_CALLED inline __attribute__((noinline))
 #endif
 
 SYNFIRE_MODEL_BEGIN

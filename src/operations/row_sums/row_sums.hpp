@@ -56,7 +56,7 @@ inline uint64_t row_sum_bytes(const RowSumShape& shape) {
 }
 // The most that they take with any number of entries that divides the length of a row.
 inline uint64_t most_row_sum_bytes(int64_t row_length) {
-  const auto entries = static_cast<uint64_t>(std::max(row_length, std::min<int64_t>(64 * 32, 64 * row_length))),
+  const auto entries = static_cast<uint64_t>(std::max(row_length, std::min(int64_t{64} * 32, 64 * row_length))),
              tiles = static_cast<uint64_t>((row_length + 31) / 32);
   return (entries * (sizeof(int64_t) + sizeof(uint32_t)) + tiles * sizeof(uint32_t) + 7) / 8 * 8;
 }

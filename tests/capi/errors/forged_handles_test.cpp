@@ -351,7 +351,8 @@ TEST_F(ForgedHandles, OfOptimizersAreRefused) {
          return synfire_optimizer_query_memory(bad, &memory);
        }},
       {"read", [&](auto bad) { return synfire_optimizer_read(bad, -1, "step_count", &value, sizeof value); }},
-      {"write", [&](auto bad) { return synfire_optimizer_write(bad, -1, "step_count", &value, sizeof value); }}};
+      {"write", [&](auto bad) { return synfire_optimizer_write(bad, -1, "step_count", &value, sizeof value); }},
+      {"set_factors", [](auto bad) { return synfire_optimizer_set_factors(bad, 0, 1, 1, 0); }}};
   const uintptr_t a_buffer = value_of(rig.x), a_layer = value_of(rig.layer),
                   a_synapse = reinterpret_cast<uintptr_t>(synapse);
   expect_refused<synfire_optimizer>(optimizer, {value_of(context), a_buffer, a_layer, value_of(graph), a_synapse},
@@ -416,6 +417,7 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
   synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
   synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
   const uint8_t byte[1] = {1};
+  synfire_array_source array_source = {"a.weights", nullptr, nullptr, 0, 0};
   synfire_synapse synapse = nullptr;
   synfire_layer layer = nullptr;
   synfire_buffer buffer = nullptr;
@@ -472,6 +474,10 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
       {"save_to_memory", [&](auto bad) { return synfire_network_save_to_memory(bad, nullptr, &bytes); }},
       {"load", [](auto bad) { return synfire_network_load(bad, "nowhere.safetensors"); }},
       {"load_from_memory", [&](auto bad) { return synfire_network_load_from_memory(bad, byte, 1); }},
+      {"load_arrays",
+       [&](auto bad) { return synfire_network_load_arrays(bad, "nowhere.safetensors", &array_source, 1, 0); }},
+      {"load_arrays_from_memory",
+       [&](auto bad) { return synfire_network_load_arrays_from_memory(bad, byte, 1, &array_source, 1, 0); }},
       {"get_synapse", [&](auto bad) { return synfire_network_get_synapse(bad, "a", &synapse); }},
       {"get_layer", [&](auto bad) { return synfire_network_get_layer(bad, "a", &layer); }},
       {"get_optimizer", [&](auto bad) { return synfire_network_get_optimizer(bad, "a", &optimizer); }},

@@ -35,7 +35,7 @@ export last_operation, set_enabled!, set_value!, rebind!, slot, statistics, rese
 export accuracy, infer, save_to_memory, load_from_memory!, load_arrays!, add_stage!, train_stages!, evaluate_stages
 export native!, NativeCall, set_parameters!, set_active_rows!, snapshot, run_forward!, run_backward!
 export LoadedModel, LoadedSurrogate, load_info, check_derivatives, source
-export set_log!, reset_log!
+export memory_use, set_log!, reset_log!
 export summary_of, abi_version, version_string, library_path, status_name, live_handles, extension_file
 
 include("LibSynfire.jl")

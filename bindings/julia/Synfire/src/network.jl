@@ -203,9 +203,10 @@ end
     load_arrays!(network, file, sources; ...)
 
 Loads arrays of any safetensors file, or of its bytes, such as what [`save_to_memory`](@ref) of another network has returned.
-Each of the sources is a name that both have, or `theirs => ours`; with a layout, `(theirs, layout) => ours`. All other arrays
-stay as they are, and everything is checked before anything changes. With `leave_out=true`, tensors that the file does not
-have, or has in another shape, are left out; returns the names of the arrays of the network that they were for.
+Each of the sources is a name that both have, or `theirs => ours`; with a layout, `(theirs, layout) => ours`; `sources` may be
+a single one. All other arrays stay as they are, and everything is checked before anything changes. With `leave_out=true`,
+tensors that the file does not have, or has in another shape, are left out; returns the names of the arrays of the network
+that they were for.
 
     load_arrays!(network, "torch.safetensors", ["fc.weight" => "hidden.weights", ("conv.weight", :oihw) => "conv.weights"])
 """
@@ -218,18 +219,26 @@ load_arrays!(network::Network, file::Vector{UInt8}, sources; leave_out::Bool=fal
         LibSynfire.synfire_network_load_arrays_from_memory(network, file, length(file), list, length(list), leave_out)
     end
 
+const Word = Union{Symbol,AbstractString}
+
+# Theirs, the layout and ours.
+array_names(source::Word) = (source, nothing, source)
+array_names(source::Pair{<:Word,<:Word}) = (source.first, nothing, source.second)
+array_names(source::Pair{<:Tuple{Word,Word},<:Word}) = (source.first..., source.second)
+array_names(source) =
+    throw(ArgumentError("a source is $(repr(source)); allowed: a name, theirs => ours, and (theirs, layout) => ours"))
+
 function take_arrays(call, network::Network, sources)
     operands = Operands(network.context)
-    names(source::Pair) = source.first isa Tuple ? (source.first..., source.second) : (source.first, nothing, source.second)
-    names(source) = (source, nothing, source)
-    list = map(sources) do source
-        theirs, layout, ours = names(source)
-        LibSynfire.synfire_array_source(theirs=text!(operands, theirs), ours=text!(operands, ours),
-                                        layout=text!(operands, layout), is_loaded=0)
+    # A Pair and a text are collections too, of other things.
+    names = [array_names(source) for source in (sources isa Union{Word,Pair} ? (sources,) : sources)]
+    list = LibSynfire.synfire_array_source[]
+    for (theirs, layout, ours) in names
+        push!(list, LibSynfire.synfire_array_source(theirs=text!(operands, theirs), ours=text!(operands, ours),
+                                                    layout=text!(operands, layout), is_loaded=0))
     end
-    list = collect(LibSynfire.synfire_array_source, list)
     GC.@preserve operands check(call(list))
-    return [String(names(source)[3]) for (source, one) in zip(sources, list) if one.is_loaded == 0]
+    return String[String(ours) for ((_, _, ours), one) in zip(names, list) if one.is_loaded == 0]
 end
 
 """

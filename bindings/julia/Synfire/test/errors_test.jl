@@ -26,7 +26,7 @@ const C = Synfire.LibSynfire
             recording = failure(() -> record(g -> forward!(g, layer; x=wrong), context))
             @test recording.status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
         end
-        @test failure(() -> layer[:tau] = [1.0, 2.0]).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
+        @test failure(() -> layer[:tau] = [1.0, 2.0, 3.0]).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
         @test failure(() -> layer[:tau] = Float64[]).status == C.SYNFIRE_ERROR_INVALID_ARGUMENT
         forward!(layer; x=x)
         @test failure(() -> backward!(layer; grad_x_seq=x, parameter_gradients=(tau=zeros(Float32, 3),))).rule != ""
@@ -38,7 +38,8 @@ const C = Synfire.LibSynfire
         message(f) = try f(); "nothing was thrown" catch problem; sprint(showerror, problem) end
         @test message(() -> Layer(context; steps=3, neurons=4, stepz=5)) ==
               "ArgumentError: keyword stepz (did you mean steps?); allowed: steps, neurons, batch, model, dtype, reset, " *
-              "surrogate, detach_reset, undecayed_input, threads_per_block, tau, v_rest, v_threshold, v_reset, alpha"
+              "surrogate, detach_reset, undecayed_input, strict_threshold, refractory_steps, threads_per_block, tau, v_rest, " *
+              "v_threshold, v_reset, alpha"
         @test occursin("keyword tua (did you mean tau?); allowed", message(() -> Layer(context; steps=3, neurons=4, tua=2.0)))
         @test startswith(message(() -> Layer(context; steps=3, neurons=4, colour=1)), "ArgumentError: keyword colour; allowed")
         @test failure(() -> Layer(context; steps=3, neurons=4, tau=-1.0)).rule == "SYN-PARAMETER-RANGE"

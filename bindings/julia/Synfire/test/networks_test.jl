@@ -83,6 +83,13 @@ end
         @test wrong("[6, 5]", "first.weights" => "second.weights")
         @test wrong("SYN-FILE-DTYPE", "adam.step_count" => "first.bias")
         @test wrong("SYN-NETWORK-LAYOUT", ("first.weights", :io) => "first.weights")
+        for source in (1, ("first.bias", "first.bias"), "first.bias" => 2, "first.bias" => ("first.bias", :oi))
+            @test says("a source is $(repr(source)); allowed", () -> load_arrays!(network, file, [source]))
+        end
+        for one in ("first.bos" => "first.bias", Dict("first.bos" => "first.bias"))
+            @test says("did you mean \"first.bias\"", () -> load_arrays!(network, file, one))
+        end
+        @test load_arrays!(network, before, "first.bias") == String[]
         @test says("SYN-FILE", () -> load_arrays!(network, zeros(UInt8, 100), ["first.bias"]))
         @test says("SYN-FILE-OPEN", () -> load_arrays!(network, "no such file", ["first.bias"]))
         set_value!(network, :first, :frozen, true)

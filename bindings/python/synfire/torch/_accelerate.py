@@ -14,6 +14,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 
 import torch
 
+from .._errors import refuse
 from . import _passes
 from ._passes import Neurons
 
@@ -131,8 +132,8 @@ def _state(value: Any, x: torch.Tensor, name: str) -> Any:
             value = float(value)
         else:
             if value.numel() != x[0].numel():
-                raise ValueError(f"{name} has the shape {tuple(value.shape)}, and a step of the input has "
-                                 f"{tuple(x.shape[1:])}; reset_net starts again")
+                refuse("PYTHON-SHAPE", f"{name} has the shape {tuple(value.shape)}, and a step of the input has "
+                       f"{tuple(x.shape[1:])}; reset_net starts again")
             return value
     return float(value)
 

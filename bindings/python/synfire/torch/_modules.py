@@ -17,20 +17,20 @@ from ._passes import Neurons
 
 _numbers = itertools.count(1)
 MODELS = ("if", "lif", "plif", "qif", "eif", "izhikevich", "li", "lif_exact", "li_exact", "cuba_lif", "cuba_li",
-          "cuba_lif_exact", "cuba_li_exact", "integrator")
+          "cuba_lif_exact", "cuba_li_exact", "integrator", "alif")
 
 
 class Neuron(torch.nn.Module):
     """Spiking neurons over all steps of an input [T, ...], such as [T, B, N] or [T, B, C, H, W]; returns their spikes.
 
-    model: "lif", "if", "plif", "qif", "eif", "izhikevich", "lif_exact", "cuba_lif", "cuba_lif_exact"; or "li",
-    "li_exact", "cuba_li", "cuba_li_exact", "integrator", which never fire and return V of every step.
+    model: "lif", "if", "plif", "qif", "eif", "izhikevich", "lif_exact", "cuba_lif", "cuba_lif_exact", "alif"; or
+    "li", "li_exact", "cuba_li", "cuba_li_exact", "integrator", which never fire and return V of every step.
     surrogate: "sigmoid", "atan" and others; its numbers, such as alpha, are keywords too. reset: "hard" or "soft".
-    step_mode: "m", all steps in one call, or "s", one step a call, without the dimension of steps. learn: names of
+    strict_threshold: fires above the threshold, not at it. step_mode: "m", all steps in one call, or "s", one step a call, without the dimension of steps. learn: names of
     parameters of the neurons that become parameters of the module. v_reset, tau and others: as the library has them.
     store_v_seq: whether V of every step is kept, as v_seq.
 
-    V, and W in models with a second variable, which is the current of "cuba_lif", continue from call to call: v and w,
+    V, and W in models with a second variable, such as the current of "cuba_lif", continue from call to call: v and w,
     None at the start. reset() starts again, and detach() keeps gradients from flowing into the calls before.
 
     x may be float32, float64, float16 or bfloat16; spikes have the type of x, and state and arithmetic are float32
@@ -39,7 +39,8 @@ class Neuron(torch.nn.Module):
 
     def __init__(self, model: str = "lif", *, surrogate: str = "sigmoid", reset: str = "hard",
                  detach_reset: bool = False, undecayed_input: bool = False, step_mode: str = "m",
-                 learn: Iterable[str] = (), store_v_seq: bool = False, **parameters: float):
+                 learn: Iterable[str] = (), store_v_seq: bool = False, strict_threshold: bool = False,
+                 **parameters: float):
         super().__init__()
         for what, value, allowed in (("model", model, MODELS), ("reset", reset, ("hard", "soft")),
                                      ("step_mode", step_mode, ("m", "s")),
@@ -64,7 +65,8 @@ class Neuron(torch.nn.Module):
         self._neurons = Neurons(model, surrogate, reset, bool(detach_reset), bool(undecayed_input),
                                 tuple(sorted((name, float(value)) for name, value in parameters.items()
                                              if name not in learned)),
-                                tuple((name, "") for name in learned), next(_numbers) if learned else 0)
+                                tuple((name, "") for name in learned), next(_numbers) if learned else 0,
+                                bool(strict_threshold))
         self._text = self._neurons.text
         self._fires, self._has_w = self._neurons.fires, self._neurons.n_states == 2
 

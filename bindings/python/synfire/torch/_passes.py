@@ -29,7 +29,7 @@ CHECKPOINT_INTERVAL = 32
 # Neurons of a batch row of the layer, where no parameter is one number per neuron: any other row is as many.
 _ROW = 128
 # Models with a second variable.
-TWO_VARIABLES = ("izhikevich", "cuba_lif", "cuba_li", "cuba_lif_exact", "cuba_li_exact")
+TWO_VARIABLES = ("izhikevich", "cuba_lif", "cuba_li", "cuba_lif_exact", "cuba_li_exact", "alif")
 
 
 class Neurons(NamedTuple):
@@ -45,6 +45,7 @@ class Neurons(NamedTuple):
     learned: Tuple[Tuple[str, str], ...] = ()
     # Neurons with learned parameters have a layer of their own: a number for each of them.
     number: int = 0
+    strict_threshold: bool = False
 
     @property
     def text(self) -> str:
@@ -141,7 +142,8 @@ def _layer_for(neurons: Neurons, x: torch.Tensor, steps: int, row: int, n: int) 
                              dtype=_DTYPES[x.dtype], reset=neurons.reset if neurons.fires else "hard",
                              surrogate=neurons.surrogate if neurons.fires else "default",
                              detach_reset=neurons.detach_reset and neurons.fires,
-                             undecayed_input=neurons.undecayed_input, **values))
+                             undecayed_input=neurons.undecayed_input,
+                             strict_threshold=neurons.strict_threshold and neurons.fires, **values))
         if found is not None:
             _retire(found)
         _layers[key] = _by_handle[made.layer.handle] = made
@@ -198,6 +200,10 @@ _raw_stream = getattr(torch._C, "_cuda_getCurrentRawStream", _raw_stream)
 
 
 def _row_of(neurons: Neurons, row: int, parameters: Sequence[torch.Tensor]) -> int:
+    for one in parameters:
+        if one.numel() == 0 or not one.is_floating_point():
+            refuse("PYTHON-DTYPE", f"a parameter has the type {one.dtype} and {one.numel()} values; at least one, of a "
+                   "floating-point type, is needed")
     n = max((one.numel() for one in parameters), default=1)
     if n > 1:
         if row % n:
@@ -213,6 +219,8 @@ def _set_parameters(served: _Served, neurons: Neurons, parameters: Sequence[torc
         if tensor.is_cuda:
             version: Any = (tensor.data_ptr(), tensor._version)
         else:
+            if tensor.is_meta:
+                refuse("PYTHON-DEVICE", f"the parameter {name} is on {tensor.device}, and has no value")
             version = tensor.item() if tensor.numel() == 1 else None
         known = served.known.get(name)
         if known is not None and version is not None and known[0] == version:
@@ -255,6 +263,13 @@ def set_attributes(module: torch.nn.Module, **values: Any) -> None:
 
 
 _is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
+
+
+def refuse_layout(x: Any, what: str) -> None:
+    """Refuses what is not a tensor, and tensors whose elements are not side by side: sparse ones have no strides."""
+    if not isinstance(x, torch.Tensor):
+        refuse("PYTHON-ARRAY", f"{what} is {type(x).__name__}; a tensor of PyTorch is needed")
+    refuse("PYTHON-CONTIGUOUS", f"{what} has the layout {x.layout}; torch.strided is needed: to_dense()")
 
 
 def check_input(x: torch.Tensor) -> None:
@@ -347,6 +362,8 @@ class _Plan:
 
     def _state(self, state: torch.Tensor) -> torch.Tensor:
         """A state that a caller gave, as the library reads it."""
+        if state.layout is not torch.strided:
+            refuse_layout(state, "a state")
         if state.numel() != self.row:
             refuse("PYTHON-SHAPE", f"a state has {state.numel()} elements, and a step has {self.row} neurons")
         if state.device != self.device:
@@ -677,6 +694,8 @@ def neuron(x: torch.Tensor, v: State, w: State, parameters: List[torch.Tensor], 
     """A forward that autograd knows: spikes, V and W after the last step, and V of every step, each None or empty where
     the neurons have none. An initial state is a tensor, the value of all neurons, or None: that of the model.
     """
+    if getattr(x, "layout", None) is not torch.strided:
+        refuse_layout(x, "x")
     if _is_watched(x) or x.device.type not in ("cpu", "cuda"):
         return _by_operator(x, v, w, parameters, text, with_v_seq)
     if x.dtype not in _DTYPES or x.dim() < 2 or x.numel() == 0:

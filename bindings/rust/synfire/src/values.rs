@@ -141,8 +141,22 @@ values! {
         Izhikevich = SYNFIRE_MODEL_IZHIKEVICH,
         /// Leaky integrator: no spikes.
         Li = SYNFIRE_MODEL_LI,
+        /// LIF, solved exactly for a constant X during the step, with a gain.
+        LifExact = SYNFIRE_MODEL_LIF_EXACT,
+        /// The same without spikes.
+        LiExact = SYNFIRE_MODEL_LI_EXACT,
+        /// Current-based LIF.
+        CubaLif = SYNFIRE_MODEL_CUBA_LIF,
+        /// Current-based leaky integrator: no spikes.
+        CubaLi = SYNFIRE_MODEL_CUBA_LI,
         /// LIF with an adaptive threshold.
         Alif = SYNFIRE_MODEL_ALIF,
+        /// Current-based LIF, solved exactly.
+        CubaLifExact = SYNFIRE_MODEL_CUBA_LIF_EXACT,
+        /// Current-based leaky integrator, solved exactly: no spikes.
+        CubaLiExact = SYNFIRE_MODEL_CUBA_LI_EXACT,
+        /// Integrator: no leak, no spikes.
+        Integrator = SYNFIRE_MODEL_INTEGRATOR,
     }
 }
 values! {

@@ -114,8 +114,9 @@ template <class E>
 const void* forward_kernel(int32_t model, Ownership ownership, ForwardOutputs outputs);
 template <class E>
 const void* backward_kernel(int32_t model, int32_t surrogate, Ownership ownership, BackwardInputs inputs);
-// For layers with rules that few layers have (model/ruled.hpp), which have kernels of their own so that no other layer's take
-// their instructions: one neuron per thread, all outputs and inputs decided at run time. E is double or AnyStorage.
+// For layers with rules that few layers have (model/ruled.hpp), which have kernels of their own so that no other
+// layer's take their instructions: one neuron per thread, all outputs and inputs decided at run time. E is double or
+// AnyStorage.
 template <class E>
 const void* ruled_forward_kernel(int32_t model);
 template <class E>

@@ -492,14 +492,9 @@ void backward(int32_t model, SurrogateRow<R> surrogate_row, const BackwardArgume
       else
         BackwardTile<Kind, R, false>(a, surrogate_row, tile, rows).run();
     };
-    if constexpr (AdaptsThreshold<Model>)
-      run.template operator()<Ruled<Model>>();
-    else if constexpr (never_fires<Model>)
-      run.template operator()<Model>();
-    else if (a.rules.are_plain())
-      run.template operator()<Model>();
-    else
-      run.template operator()<Ruled<Model>>();
+    if constexpr (!AdaptsThreshold<Model>)
+      if (never_fires<Model> || a.rules.are_plain()) return run.template operator()<Model>();
+    if constexpr (!never_fires<Model>) run.template operator()<Ruled<Model>>();
   });
 }
 

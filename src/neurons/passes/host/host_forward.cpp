@@ -151,14 +151,9 @@ void forward(int32_t model, const ForwardArguments<R>& a, const Tile& tile, R* r
       else
         forward_tile_of<Kind, R, false>(a, tile, rows);
     };
-    if constexpr (AdaptsThreshold<Model>)
-      run.template operator()<Ruled<Model>>();
-    else if constexpr (never_fires<Model>)
-      run.template operator()<Model>();
-    else if (a.rules.are_plain())
-      run.template operator()<Model>();
-    else
-      run.template operator()<Ruled<Model>>();
+    if constexpr (!AdaptsThreshold<Model>)
+      if (never_fires<Model> || a.rules.are_plain()) return run.template operator()<Model>();
+    if constexpr (!never_fires<Model>) run.template operator()<Ruled<Model>>();
   });
 }
 
