@@ -179,7 +179,7 @@ class StageKind {
   // Tensors that belong to the design. read_tensors() gets the stage as read() has left it.
   virtual void write_tensors(const StageView&, files::SafetensorsWriter&) const {}
   virtual void read_tensors(Design&, size_t /*index*/, const Stage&, const files::SafetensorsFile&) const {}
-  // Those of its weights in files of other tools.
+  // The layouts that its weights may have in files of other tools.
   virtual std::vector<ArrayLayout> layouts(const StageView&) const { return {}; }
   // All throw INVALID_ARGUMENT with the first difference (stage_words.hpp): in the choice of a kind, in a value, then
   // in the rest that no value has. Differences in training count only if the network here can be trained.

@@ -34,8 +34,8 @@ Namer::Namer(const synfire::Context& context, const std::string& file)
                              std::to_string(view) + " x 2 spikes in " + std::to_string(steps) + " steps and name " +
                              std::to_string(names.size()) + " gestures");
   // [bin]
-  // What the neurons remember of the millisecond before is forgotten. The newest events lie in a ring, and are binned
-  // straight into the input of the network.
+  // The neurons forget the millisecond before. The newest events lie in a ring, and are binned straight into the input
+  // of the network.
   for (const char* const neurons : {"edges", "motions", "gestures"})
     binning_.record_reset_rows(network_.layer(neurons), synfire::state_desc());
   synfire_bin_events_desc desc =

@@ -22,7 +22,7 @@ using BuiltInModels =
     List<Entry<1, If, Lif>, Entry<2, Lif>, Entry<3, Plif, Lif>, Entry<4, Qif>, Entry<5, Eif>, Entry<6, Izhikevich>,
          Entry<7, Li>, Entry<8, LifExact, Lif>, Entry<9, LiExact, Li>, Entry<10, CubaLif>, Entry<11, CubaLi, CubaLif>,
          Entry<12, Alif>, Entry<13, CubaLifExact, CubaLif>, Entry<14, CubaLiExact, CubaLif>, Entry<15, Integrator, Li>>;
-// Those of them that share the kernels of one file.
+// Models that share the kernels of one file.
 using CubaModels = List<Entry<10, CubaLif>, Entry<11, CubaLi, CubaLif>, Entry<13, CubaLifExact, CubaLif>,
                         Entry<14, CubaLiExact, CubaLif>>;
 using BuiltInSurrogates =

@@ -53,7 +53,7 @@ inline constexpr int loaded_id = 1000000;
 struct Rules {
   bool soft_reset;  // also of a delayed reset
   bool detach_reset;
-  // Those of few layers, whose kernels are Ruled (ruled.hpp):
+  // Few layers have the rules below, and kernels of their own for them (Ruled, ruled.hpp).
   bool strict_threshold = false;  // fires at H > threshold
   bool delayed_reset = false;     // the threshold is taken off in the step after the spike
   int refractory_steps = 0;

@@ -82,14 +82,6 @@ const std::string& weights_of(const Stage& stage) {
   return stage.as<Conv2dSettings>().weights_of;
 }
 
-// The stage whose kernel it has. Throws unless that can be read.
-StageView checked_owner_of(const StageView& view) {
-  if (weights_of(view.stage()).empty()) return view;
-  const StageView owner = view.design().view(view.design().find(weights_of(view.stage()).c_str()));
-  check_owner(view, owner);
-  return owner;
-}
-
 int32_t conv2d_input_kind(const StageView& view) {
   switch (view.flow().elements) {
     case Elements::spikes:
@@ -180,7 +172,7 @@ class Conv2dStage final : public StageKind {
     return settings;
   }
   Flow shape(const StageView& view) const override {
-    const StageView owner = checked_owner_of(view);
+    const StageView owner = checked_owner(view, view->as<Conv2dSettings>().weights_of);
     Flow flow = {view.flow().n_steps, view.rules().batch};
     in_stage(view.stage(), [&] {
       const Flow output = operations::Conv2dSpec(conv2d_desc(view, owner.stage())).output();
@@ -192,7 +184,7 @@ class Conv2dStage final : public StageKind {
     return flow;
   }
   void check(const StageView& view) const override {
-    const StageView owner = checked_owner_of(view);
+    const StageView owner = checked_owner(view, view->as<Conv2dSettings>().weights_of);
     in_stage(view.stage(), [&] { operations::Conv2dSpec(conv2d_desc(view, owner.stage())); });
     if (owner.index() == view.index()) return;
     const Flow mine = view.flow(), others = owner.flow();

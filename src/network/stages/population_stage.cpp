@@ -33,15 +33,6 @@ struct PopulationSettings final : SettingsOf<PopulationSettings> {
   std::string weights_of;  // the stage whose mu and sigma it uses, or empty
 };
 
-// The stage whose mu and sigma it uses. Throws unless that can be read.
-StageView checked_owner_of_cells(const StageView& view) {
-  const auto& settings = view->as<PopulationSettings>();
-  if (settings.weights_of.empty()) return view;
-  const StageView owner = view.design().view(view.design().find(settings.weights_of.c_str()));
-  check_owner(view, owner);
-  return owner;
-}
-
 // The code of a stage on its own map, with the cells of the owner of the weights.
 operations::PopulationSpec spec_of(const StageView& view, const Stage& owner) {
   const Flow input = view.flow();
@@ -78,7 +69,7 @@ class PopulationKind final : public StageKind {
     return std::make_unique<PopulationSettings>(choices[0], std::move(owner));
   }
   Flow shape(const StageView& view) const override {
-    const StageView owner = checked_owner_of_cells(view);
+    const StageView owner = checked_owner(view, view->as<PopulationSettings>().weights_of);
     Flow flow = {view.flow().n_steps, view.rules().batch};
     in_stage(view.stage(), [&] {
       const Flow output = spec_of(view, owner.stage()).shape.output;
@@ -95,7 +86,7 @@ class PopulationKind final : public StageKind {
                     "\"lower\" and \"upper\" of stage \"%s\" are %g and %g; the first one must be "
                     "below the second",
                     view->name.c_str(), view->value("lower"), view->value("upper"));
-    const StageView owner = checked_owner_of_cells(view);
+    const StageView owner = checked_owner(view, view->as<PopulationSettings>().weights_of);
     in_stage(view.stage(), [&] { spec_of(view, owner.stage()); });
     if (owner.index() != view.index()) check_shared_weights(view, owner, view->output);
   }

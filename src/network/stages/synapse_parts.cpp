@@ -210,6 +210,13 @@ void check_owner(const StageView& view, const StageView& owner) {
   check_awaits_nothing(owner);
 }
 
+StageView checked_owner(const StageView& view, const std::string& weights_of) {
+  if (weights_of.empty()) return view;
+  const StageView owner = view.design().view(view.design().find(weights_of.c_str()));
+  check_owner(view, owner);
+  return owner;
+}
+
 void check_shared_input(const StageView& view, const StageView& owner) {
   const Stage& stage = view.stage();
   const Flow mine = view.flow(), others = owner.flow();

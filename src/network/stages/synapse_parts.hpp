@@ -72,6 +72,8 @@ void check_awaits_nothing(const StageView& view);
 // Throw INVALID_ARGUMENT unless that stage is of the same kind and has weights of its own; if a stage that uses its
 // weights reads what they are not for, or has values of its own; in any of these cases, or with another shape.
 void check_owner(const StageView& view, const StageView& owner);
+// The stage itself if the name is empty, else the stage of this name, after check_owner().
+StageView checked_owner(const StageView& view, const std::string& weights_of);
 void check_shared_input(const StageView& view, const StageView& owner);
 void check_shared_weights(const StageView& view, const StageView& owner, const core::Flow& own_output);
 

@@ -6,6 +6,7 @@
 #include "dense_kernels.hpp"
 
 #include <backends/cuda/cuda_launcher.hpp>
+#include <synapses/passes/pieces.hpp>
 
 #include <algorithm>
 
@@ -14,10 +15,6 @@ namespace synfire::operations {
 // The instructions of tensor.cuh exist from compute capability 8.0 on, in code that was compiled for it.
 inline bool has_tensor_cores(const cuda::GpuShape& gpu) {
   return gpu.compute_major >= 8 && gpu.code_version >= 80;
-}
-
-inline int64_t pieces(int64_t count, int64_t length) {
-  return (count + length - 1) / length;
 }
 
 // A block for each piece; kernels loop if there are more.

@@ -6,6 +6,7 @@
 #include <base/extents.hpp>
 #include <operations/spikes/one_spike.hpp>
 #include <operations/spikes/spikes_arrays_of.hpp>
+#include <synapses/passes/pieces.hpp>
 #include <synapses/synapse.hpp>
 
 #include <algorithm>
@@ -32,10 +33,6 @@ int64_t active_rows(const Op& op) {
       op.n_active ? std::min<int64_t>(*static_cast<const uint32_t*>(op.n_active.data), batch) : batch;
   if (!op.layer_active) return active;
   return std::min(active, *static_cast<const int64_t*>(op.layer_active.data) / op.synapse->n_outputs());
-}
-
-inline int64_t pieces(int64_t count, int64_t length) {
-  return (count + length - 1) / length;
 }
 
 template <class R>
