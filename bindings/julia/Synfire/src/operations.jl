@@ -9,11 +9,11 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, b
        replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, upsample!, upsample_backward!, pad!,
        pad_backward!, normalize!, normalize_backward!, rate_loss!, loss!, scale_add!, combine!, combine_backward!,
        group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!,
-       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, population, conv2d,
-       context_memory_use, layer_memory_use, run_memory, graph_memory_use, info, array_info, read_integers, add_array!,
-       add_weights!, add_bias!, add_parameter!, set_factors!, add_input!, add_dropout!, add_synapse!, add_neurons!,
-       add_readout!, add_loss!, add_optimizer!, value, train_parameter!, set_scope!, set_mask!, set_class_weights!,
-       build!, set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, network_memory_use, save, load!
+       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, population, conv2d, run_memory,
+       info, array_info, read_integers, add_array!, add_weights!, add_bias!, add_parameter!, set_factors!, add_input!,
+       add_dropout!, add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!,
+       set_scope!, set_mask!, set_class_weights!, build!, set_data!, set_arrays!, train!, evaluate, infer!,
+       infer_arrays!, save, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
@@ -2691,10 +2691,10 @@ default the context's own.
 step!(optimizer::Optimizer; stream=nothing, arguments...) =
     run!(LibSynfire.synfire_optimizer_step, optimizer_step_request(optimizer.context; arguments...), stream, optimizer)
 
-# ---- context: context_memory_use -------------------------------------------------------------------------------------
+# ---- context: memory_use ---------------------------------------------------------------------------------------------
 
 """
-    context_memory_use(context) -> NamedTuple
+    memory_use(context) -> NamedTuple
 
 Reports the memory that a context and all objects on it hold.
 
@@ -2714,7 +2714,7 @@ Reports the memory that a context and all objects on it hold.
 - `network_bytes`: The part that belongs to networks themselves.
 - `model_bytes`: The part that belongs to loaded models and surrogates.
 """
-function context_memory_use(context::Context)
+function memory_use(context::Context)
     use = Ref(LibSynfire.synfire_memory_use())
     check(LibSynfire.synfire_context_get_memory_use(context, use))
     return (has_containers=use[].has_containers != 0, host_bytes=Int(use[].host_bytes),
@@ -2726,10 +2726,10 @@ function context_memory_use(context::Context)
             network_bytes=Int(use[].network_bytes), model_bytes=Int(use[].model_bytes))
 end
 
-# ---- layer: layer_memory_use -----------------------------------------------------------------------------------------
+# ---- layer: memory_use -----------------------------------------------------------------------------------------------
 
 """
-    layer_memory_use(layer) -> NamedTuple
+    memory_use(layer) -> NamedTuple
 
 Reports the memory that a layer holds: state, parameters, and the tape and sums of its passes that ran now. Those of
 recorded passes belong to their graph.
@@ -2750,7 +2750,7 @@ recorded passes belong to their graph.
 - `network_bytes`: The part that belongs to networks themselves.
 - `model_bytes`: The part that belongs to loaded models and surrogates.
 """
-function layer_memory_use(layer::Layer)
+function memory_use(layer::Layer)
     use = Ref(LibSynfire.synfire_memory_use())
     check(LibSynfire.synfire_layer_get_memory_use(layer, use))
     return (has_containers=use[].has_containers != 0, host_bytes=Int(use[].host_bytes),
@@ -2782,10 +2782,10 @@ function run_memory(layer::Layer, tape, batch::Integer, gradients::Integer; step
     return (tape_bytes=Int(tape_bytes[]), scratch_bytes=Int(scratch_bytes[]))
 end
 
-# ---- graph: graph_memory_use -----------------------------------------------------------------------------------------
+# ---- graph: memory_use -----------------------------------------------------------------------------------------------
 
 """
-    graph_memory_use(graph) -> NamedTuple
+    memory_use(graph) -> NamedTuple
 
 Reports the memory that a graph holds: operations, slots, tapes, values and its arena. Buffers and layers that it uses
 count where they were created.
@@ -2806,7 +2806,7 @@ count where they were created.
 - `network_bytes`: The part that belongs to networks themselves.
 - `model_bytes`: The part that belongs to loaded models and surrogates.
 """
-function graph_memory_use(graph::Graph)
+function memory_use(graph::Graph)
     use = Ref(LibSynfire.synfire_memory_use())
     status = LibSynfire.synfire_graph_get_memory_use(graph, use)
     status < 0 && fail(graph, status)
@@ -3519,10 +3519,10 @@ function Buffer(network::Network, name::Union{Symbol,AbstractString})
     return Buffer(network.context, buffer[])
 end
 
-# ---- network: network_memory_use -------------------------------------------------------------------------------------
+# ---- network: memory_use ---------------------------------------------------------------------------------------------
 
 """
-    network_memory_use(network) -> NamedTuple
+    memory_use(network) -> NamedTuple
 
 Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it made.
 [`query_memory`](@ref) says before what it will need.
@@ -3543,7 +3543,7 @@ Reports the memory that a network holds, with the layers, synapses, buffers, gra
 - `network_bytes`: The part that belongs to networks themselves.
 - `model_bytes`: The part that belongs to loaded models and surrogates.
 """
-function network_memory_use(network::Network)
+function memory_use(network::Network)
     use = Ref(LibSynfire.synfire_memory_use())
     check(LibSynfire.synfire_network_get_memory_use(network, use))
     return (has_containers=use[].has_containers != 0, host_bytes=Int(use[].host_bytes),
