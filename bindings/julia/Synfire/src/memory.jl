@@ -10,7 +10,7 @@
 """
     memory_use() -> NamedTuple
 
-The memory that the library holds in this process, as `context_memory_use(context)` gives that of a context.
+The memory that the library holds in this process, as `memory_use(context)` gives that of a context.
 """
 function memory_use()
     use = Ref(LibSynfire.synfire_memory_use())

@@ -161,8 +161,8 @@ Context(backend=:host) do context
         @test 0 < told.p50_ns <= told.p99_ns <= told.p999_ns && told.p50_ns <= 1.04 * told.max_ns
         reset_statistics!(graph)
         @test statistics(graph).n_replays == 0
-        @test 0 < graph_memory_use(graph).graph_bytes <= context_memory_use(context).graph_bytes
-        @test memory_use().host_bytes >= context_memory_use(context).host_bytes && layer_memory_use(layer).layer_bytes > 0
+        @test 0 < memory_use(graph).graph_bytes <= memory_use(context).graph_bytes
+        @test memory_use().host_bytes >= memory_use(context).host_bytes && memory_use(layer).layer_bytes > 0
         @test startswith(dot(graph), "digraph") && endswith(rstrip(dot(graph)), "}")
     end
 
