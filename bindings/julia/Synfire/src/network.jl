@@ -221,11 +221,11 @@ load_arrays!(network::Network, file::Vector{UInt8}, sources; leave_out::Bool=fal
 
 const Word = Union{Symbol,AbstractString}
 
-# Theirs, the layout and ours.
-array_names(source::Word) = (source, nothing, source)
-array_names(source::Pair{<:Word,<:Word}) = (source.first, nothing, source.second)
-array_names(source::Pair{<:Tuple{Word,Word},<:Word}) = (source.first..., source.second)
-array_names(source) =
+# Theirs, the layout and ours. The values decide: in a list of several kinds of pairs, their types are Pair{Any,String}.
+array_names(source) = source isa Pair ? array_names(source, source.first, source.second) : array_names(source, source, source)
+array_names(::Any, theirs::Word, ours::Word) = (theirs, nothing, ours)
+array_names(::Any, theirs::Tuple{Word,Word}, ours::Word) = (theirs..., ours)
+array_names(source, theirs, ours) =
     throw(ArgumentError("a source is $(repr(source)); allowed: a name, theirs => ours, and (theirs, layout) => ours"))
 
 function take_arrays(call, network::Network, sources)
