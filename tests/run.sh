@@ -481,9 +481,11 @@ demo_with_few_kernels() {
     "$copy/build/demo-gpu/lib/libsynfire0.so" 'Lif|Li' 'float|synfire::cuda::AnyStorage'
 }
 
-# Symbols of a library's neuron kernels name model, surrogate and storage: there are some, and all are of these.
+# Symbols of a library's neuron kernels name model (by itself or with rules), surrogate and storage: there are some, and
+# all are of these.
 only_kernels_of() {
-  local library=$1 models=$2 storages=$3 kernels
+  local library=$1 storages=$3 kernels
+  local models="$2|Ruled<synfire::model::cuda::($2)>"
   kernels=$(nm -C "$library" | sed -nE 's/.*::(forward|backward|linear_backward)<(synfire::model::cuda::.*)/\2/p' | sort -u)
   printf '%s\n' "$kernels"
   grep -qE '^synfire::model::cuda::' <<<"$kernels" &&

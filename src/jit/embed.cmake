@@ -5,7 +5,11 @@ cmake_minimum_required(VERSION 3.22)
 set(text "// Written by src/jit/embed.cmake.
 #include <jit/embedded.hpp>
 
+#include <string_view>
+
 namespace synfire::jit {
+
+using namespace std::string_view_literals;  // have a length that no compiler counts
 
 std::span<const EmbeddedFile> embedded_files() noexcept {
   static constexpr EmbeddedFile files[] = {
@@ -15,7 +19,7 @@ foreach(entry IN LISTS FILES)
   list(GET parts 0 root)
   list(GET parts 1 path)
   file(READ "${root}/${path}" content)
-  string(APPEND text "      {\"${path}\", R\"synfire(${content})synfire\"},\n")
+  string(APPEND text "      {\"${path}\"sv, R\"synfire(${content})synfire\"sv},\n")
 endforeach()
 string(APPEND text "  };
   return files;
