@@ -36,6 +36,8 @@ const char* type_name(core::ObjectType type) {
       return "model";
     case core::ObjectType::surrogate:
       return "surrogate";
+    case core::ObjectType::communicator:
+      return "communicator";
     case core::ObjectType::tape:  // has no handle
       break;
   }

@@ -8,6 +8,7 @@
 #include <graph/graph.hpp>
 #include <neurons/layer.hpp>
 #include <operations/native/native.hpp>
+#include <ranks/communicator.hpp>
 #include <synapses/synapse.hpp>
 
 #include <string>
@@ -20,6 +21,7 @@ using HeldBuffer = Held<core::Buffer>;
 using HeldLayer = Held<core::Layer>;
 using HeldSynapse = Held<core::Synapse>;
 using HeldGraph = Held<core::Graph>;
+using HeldCommunicator = Held<ranks::Communicator>;
 
 inline HeldContext held(synfire_context handle) {
   return {value_of(handle), "context", core::ObjectType::context};
@@ -32,6 +34,9 @@ inline HeldSynapse held(synfire_synapse handle, const char* name = "synapse") {
 }
 inline HeldGraph held(synfire_graph handle, Charges charges = Charges::yes) {
   return {value_of(handle), "graph", core::ObjectType::graph, charges};
+}
+inline HeldCommunicator held(synfire_communicator handle, const char* name = "communicator") {
+  return {value_of(handle), name, core::ObjectType::communicator};
 }
 inline HeldBuffer held(synfire_buffer handle, const char* name = "buffer") {
   return {value_of(handle), name, core::ObjectType::buffer};

@@ -53,6 +53,7 @@ synfire_status SYNFIRE_CALL synfire_layer_query_memory(const synfire_layer_desc*
     answer.stored_tape_bytes = spec.stored_tape_bytes();
     answer.narrow_tape_bytes = spec.narrow_tape_bytes();
     answer.narrow_tape_spike_bytes = spec.narrow_tape_spike_bytes();
+    answer.recurrent_tape_bytes = spec.recurrent_tape_bytes();
     out.write(answer);
     return SYNFIRE_OK;
   });
@@ -98,6 +99,7 @@ synfire_status SYNFIRE_CALL synfire_layer_get_desc(synfire_layer layer, synfire_
     answer.strict_threshold = spec.rules.strict_threshold;
     answer.refractory_steps = spec.rules.refractory_steps;
     answer.threads_per_block = static_cast<uint32_t>(spec.threads_per_block);
+    answer.history_steps = spec.history_steps;
     out.write(answer);
     return SYNFIRE_OK;
   });

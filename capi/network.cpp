@@ -3,7 +3,9 @@
 
 #include <files/safetensors_file.hpp>
 #include <files/safetensors_writer.hpp>
+#include <files/shard_index.hpp>
 #include <network/add_stage.hpp>
+#include <network/kept_arrays.hpp>
 #include <network/network.hpp>
 #include <network/stages/stage_kinds.hpp>
 
@@ -150,7 +152,26 @@ files::SafetensorsFile file_of(const void* data, uint64_t bytes) {
 
 files::SafetensorsFile file_at(const char* path) {
   check_pointer(path, "path");
-  return files::SafetensorsFile::from_file(path);
+  return files::ShardIndex::is_index(path) ? files::SafetensorsFile::from_shards(path)
+                                           : files::SafetensorsFile::from_file(path);
+}
+
+std::vector<network::GivenFile> checked_files(const synfire_data_file* list, uint64_t n_files) {
+  constexpr uint64_t most_files = 65536;
+  check_pointer(list, "files");
+  if (n_files == 0) core::fail_argument("SYN-NETWORK-LIST", "n_files is 0; at least 1 is needed");
+  check_list(list, "files", n_files, "n_files", most_files);
+  std::vector<network::GivenFile> checked;
+  for (uint64_t i = 0; i < n_files; ++i) {
+    const synfire_data_file& one = list[i];
+    check_pointer(one.path, text_of("files", i, ".path").c_str());
+    check_choice(one.role, "SYN-NETWORK-KIND", text_of("files", i, ".role").c_str(), SYNFIRE_ARRAY_INPUTS,
+                 SYNFIRE_ARRAY_SAMPLE_WEIGHTS,
+                 "SYNFIRE_ARRAY_INPUTS (0), _LABELS (1), _TARGETS (2), _LENGTHS (3) and _SAMPLE_WEIGHTS (4)");
+    check_reserved(one.reserved, text_of("files", i, ".reserved").c_str());
+    checked.push_back({one.path, one.tensor, one.stage, static_cast<network::DataRole>(one.role)});
+  }
+  return checked;
 }
 
 template <class Read>
@@ -163,6 +184,7 @@ synfire_status create_from(const char* function, synfire_context context, const 
     const auto owner = held(context);
     const synfire_network_file_desc checked =
         desc ? read_descriptor(desc, "desc") : synfire_network_file_desc SYNFIRE_NETWORK_FILE_DESC_INIT;
+    check_reserved(checked.reserved, "desc.reserved");
     const network::FileRules rules(checked);
     *network = registered<synfire_network>(core::charged_to_new_account(
         SYNFIRE_TAG_NETWORK, [&] { return network::create_from_file(*owner, read(), rules); }));
@@ -182,8 +204,14 @@ synfire_status SYNFIRE_CALL synfire_network_create(synfire_context context, cons
     core::drain();
     const auto owner = held(context);
     const synfire_network_desc checked = read_descriptor(desc, "desc");
-    *network = registered<synfire_network>(core::charged_to_new_account(
-        SYNFIRE_TAG_NETWORK, [&] { return new network::Network(*owner, network::NetworkRules(checked)); }));
+    network::NetworkRules rules(checked);
+    if (checked.communicator) {
+      const HeldCommunicator together = held(checked.communicator, "desc.communicator");
+      check_same_context(*together, *owner, "desc.communicator");
+      rules.divide_among(*together);
+    }
+    *network = registered<synfire_network>(
+        core::charged_to_new_account(SYNFIRE_TAG_NETWORK, [&] { return new network::Network(*owner, rules); }));
     return SYNFIRE_OK;
   });
 }
@@ -381,6 +409,21 @@ synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_network network, 
   });
 }
 
+synfire_status SYNFIRE_CALL synfire_network_open_data(synfire_network network, int32_t set,
+                                                      const synfire_data_file* files, uint64_t n_files,
+                                                      const synfire_network_data_desc* desc) noexcept {
+  return guarded(__func__, [&] {
+    core::drain();
+    const auto found = held_network(network);
+    const network::DataKind kind = checked_set(set);
+    const std::vector<network::GivenFile> given = checked_files(files, n_files);
+    const network::StreamRules rules(desc ? read_descriptor(desc, "desc")
+                                          : synfire_network_data_desc SYNFIRE_NETWORK_DATA_DESC_INIT);
+    found->open_data(kind, given, rules);
+    return SYNFIRE_OK;
+  });
+}
+
 synfire_status SYNFIRE_CALL synfire_network_train_stages(synfire_network network, int64_t n_batches,
                                                          synfire_stage_result* losses, uint64_t n_losses,
                                                          synfire_network_result* result) noexcept {
@@ -469,6 +512,25 @@ synfire_status SYNFIRE_CALL synfire_network_reset_rows(synfire_network network, 
   });
 }
 
+// ---- monitors -------------------------------------------------------------------------------------------------------
+
+synfire_status SYNFIRE_CALL synfire_network_keep(synfire_network network, const char* names) noexcept {
+  return change(__func__, network, names, "names", [&](network::Design& design) { network::keep(design, names); });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_get_monitor(synfire_network network, const char* stage, int32_t restart,
+                                                        synfire_network_monitor* monitor) noexcept {
+  return guarded(__func__, [&] {
+    const auto found = held_network(network);
+    const Answer out(monitor, "monitor");
+    check_pointer(stage, "stage");
+    synfire_network_monitor answer = SYNFIRE_NETWORK_MONITOR_INIT;
+    found->read_monitor(stage, checked_flag(restart, "restart"), answer);
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
 // ---- files ----------------------------------------------------------------------------------------------------------
 
 synfire_status SYNFIRE_CALL synfire_network_save(synfire_network network, const char* path) noexcept {
@@ -476,6 +538,21 @@ synfire_status SYNFIRE_CALL synfire_network_save(synfire_network network, const 
     const auto found = held_network(network);
     check_pointer(path, "path");
     found->save([&](const files::SafetensorsWriter& writer) { writer.write_file(path); });
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_network_save_shards(synfire_network network, const char* path, uint64_t shard_bytes,
+                                                        uint64_t* n_shards) noexcept {
+  return guarded(__func__, [&] {
+    constexpr uint64_t default_bytes = 5'000'000'000;
+    const auto found = held_network(network);
+    check_pointer(path, "path");
+    uint64_t n_written = 0;
+    found->save([&](const files::SafetensorsWriter& writer) {
+      n_written = writer.write_shards(path, shard_bytes == 0 ? default_bytes : shard_bytes);
+    });
+    if (n_shards) *n_shards = n_written;
     return SYNFIRE_OK;
   });
 }
@@ -552,8 +629,9 @@ synfire_status SYNFIRE_CALL synfire_network_create_from_memory(synfire_context c
 synfire_status SYNFIRE_CALL synfire_network_get_synapse(synfire_network network, const char* stage,
                                                         synfire_synapse* synapse) noexcept {
   return get(__func__, network, stage, "stage", synapse, "synapse", [&](network::Network& found) {
-    const network::StageKind* const kinds[] = {&network::synapse_kind, &network::conv2d_kind, &network::scale_kind,
-                                               &network::population_kind, &network::normalization_kind};
+    const network::StageKind* const kinds[] = {&network::synapse_kind, &network::conv2d_kind,
+                                               &network::scale_kind,   &network::population_kind,
+                                               &network::delayed_kind, &network::normalization_kind};
     return found.object(stage, kinds);
   });
 }

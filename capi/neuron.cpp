@@ -44,7 +44,10 @@ operations::ForwardRequest request_of(const Operands<synfire_forward_desc>& give
           .state_seq = states_of(given.state_seq),
           .synapse = given.synapse.get(),
           .synapse_input = given.synapse_input.get(),
-          .n_active = given.n_active.get()};
+          .n_active = given.n_active.get(),
+          .recurrent = {given.recurrent_synapse.get(), given.desc.recurrent_delay},
+          .spikes_init = given.spikes_init.get(),
+          .spikes_final = given.spikes_final.get()};
 }
 
 operations::BackwardRequest request_of(const Operands<synfire_backward_desc>& given, const core::Layer& layer) {
@@ -67,7 +70,9 @@ operations::BackwardRequest request_of(const Operands<synfire_backward_desc>& gi
           .grad_synapse_input = given.grad_synapse_input.get(),
           .add_synapse_gradients = desc.add_synapse_gradients == 1,
           .add_input_gradient = desc.add_input_gradient == 1,
-          .skip_synapse_gradients = desc.skip_synapse_gradients == 1};
+          .skip_synapse_gradients = desc.skip_synapse_gradients == 1,
+          .grad_spikes_final = given.grad_spikes_final.get(),
+          .grad_spikes_init = given.grad_spikes_init.get()};
 }
 
 void check_tape(int32_t tape, const char* name) {

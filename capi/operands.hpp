@@ -30,7 +30,10 @@ struct Operands<synfire_forward_desc> {
         n_active(optional(desc.n_active, "desc.n_active", context)),
         state_init(desc.state_init, desc.n_state_init, "desc.state_init", "desc.n_state_init", context),
         state_final(desc.state_final, desc.n_state_final, "desc.state_final", "desc.n_state_final", context),
-        state_seq(desc.state_seq, desc.n_state_seq, "desc.state_seq", "desc.n_state_seq", context) {
+        state_seq(desc.state_seq, desc.n_state_seq, "desc.state_seq", "desc.n_state_seq", context),
+        recurrent_synapse(optional(desc.recurrent_synapse, "desc.recurrent_synapse", context)),
+        spikes_init(optional(desc.spikes_init, "desc.spikes_init", context)),
+        spikes_final(optional(desc.spikes_final, "desc.spikes_final", context)) {
     check_reserved(desc.reserved, "desc.reserved");
     check_choice(desc.tape, "SYN-FORWARD-TAPE", "desc.tape", SYNFIRE_TAPE_RECOMPUTE, SYNFIRE_TAPE_STORE_NARROW,
                  "SYNFIRE_TAPE_RECOMPUTE (0), _NONE (1), _STORE (2) and _STORE_NARROW (3)");
@@ -42,6 +45,8 @@ struct Operands<synfire_forward_desc> {
   const HeldSynapse synapse;
   const HeldBuffer synapse_input, n_active;
   const HeldList<synfire_state_buffer> state_init, state_final, state_seq;
+  const HeldSynapse recurrent_synapse;
+  const HeldBuffer spikes_init, spikes_final;
 };
 
 template <>
@@ -60,7 +65,9 @@ struct Operands<synfire_backward_desc> {
         grad_synapse_input(optional(desc.grad_synapse_input, "desc.grad_synapse_input", context)),
         grad_state_seq(desc.grad_state_seq, desc.n_grad_state_seq, "desc.grad_state_seq", "desc.n_grad_state_seq", context),
         grad_state_final(desc.grad_state_final, desc.n_grad_state_final, "desc.grad_state_final", "desc.n_grad_state_final", context),
-        grad_state_init(desc.grad_state_init, desc.n_grad_state_init, "desc.grad_state_init", "desc.n_grad_state_init", context) {
+        grad_state_init(desc.grad_state_init, desc.n_grad_state_init, "desc.grad_state_init", "desc.n_grad_state_init", context),
+        grad_spikes_final(optional(desc.grad_spikes_final, "desc.grad_spikes_final", context)),
+        grad_spikes_init(optional(desc.grad_spikes_init, "desc.grad_spikes_init", context)) {
     check_reserved(desc.reserved, "desc.reserved");
     check_flag(desc.in_place, "SYN-IN-PLACE", "desc.in_place");
     check_flag(desc.add_parameter_gradients, "SYN-GRADIENT-ADD", "desc.add_parameter_gradients");
@@ -75,6 +82,7 @@ struct Operands<synfire_backward_desc> {
   const HeldList<synfire_parameter_gradient> parameter_gradients;
   const HeldBuffer grad_synapse_input;
   const HeldList<synfire_state_buffer> grad_state_seq, grad_state_final, grad_state_init;
+  const HeldBuffer grad_spikes_final, grad_spikes_init;
 };
 
 template <>
@@ -557,12 +565,14 @@ struct Operands<synfire_synapse_forward_desc> {
         output(required(desc.output, "desc.output", context)),
         n_active(optional(desc.n_active, "desc.n_active", context)),
         input_mask(optional(desc.input_mask, "desc.input_mask", context)),
-        input_scale(optional(desc.input_scale, "desc.input_scale", context)) {
-    check_reserved(desc.reserved, "desc.reserved");
+        input_scale(optional(desc.input_scale, "desc.input_scale", context)),
+        history(optional(desc.history, "desc.history", context)),
+        next_history(optional(desc.next_history, "desc.next_history", context)) {
+    check_flag(desc.round_delays, "SYN-SYNAPSE-FLAG", "desc.round_delays");
   }
 
   const synfire_synapse_forward_desc desc;
-  const HeldBuffer input, output, n_active, input_mask, input_scale;
+  const HeldBuffer input, output, n_active, input_mask, input_scale, history, next_history;
 };
 
 template <>
@@ -574,14 +584,15 @@ struct Operands<synfire_synapse_backward_desc> {
         grad_input(optional(desc.grad_input, "desc.grad_input", context)),
         n_active(optional(desc.n_active, "desc.n_active", context)),
         input_mask(optional(desc.input_mask, "desc.input_mask", context)),
-        input_scale(optional(desc.input_scale, "desc.input_scale", context)) {
+        input_scale(optional(desc.input_scale, "desc.input_scale", context)),
+        history(optional(desc.history, "desc.history", context)) {
     check_reserved(desc.reserved, "desc.reserved");
     check_flag(desc.add_gradients, "SYN-SYNAPSE-FLAG", "desc.add_gradients");
     check_flag(desc.add_input_gradient, "SYN-SYNAPSE-FLAG", "desc.add_input_gradient");
   }
 
   const synfire_synapse_backward_desc desc;
-  const HeldBuffer grad_output, input, grad_input, n_active, input_mask, input_scale;
+  const HeldBuffer grad_output, input, grad_input, n_active, input_mask, input_scale, history;
 };
 
 template <>

@@ -2,6 +2,7 @@
 #include "calls.hpp"
 
 #include <synapses/conv2d/conv2d.hpp>
+#include <synapses/delayed/delayed.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
 #include <synapses/passes/synapse_passes.hpp>
 #include <synapses/population/population.hpp>
@@ -28,8 +29,9 @@ synfire_synapse_memory memory_of(const operations::DenseSpec& spec) {
 }
 
 operations::SynapseForwardRequest request_of(const Operands<synfire_synapse_forward_desc>& given) {
-  return {given.desc.n_steps,   given.desc.batch,       given.input.get(),       given.output.get(),
-          given.n_active.get(), given.input_mask.get(), given.input_scale.get(), given.desc.mask_channels};
+  return {given.desc.n_steps,   given.desc.batch,         given.input.get(),           given.output.get(),
+          given.n_active.get(), given.input_mask.get(),   given.input_scale.get(),     given.desc.mask_channels,
+          given.history.get(),  given.next_history.get(), given.desc.round_delays == 1};
 }
 
 operations::SynapseBackwardRequest request_of(const Operands<synfire_synapse_backward_desc>& given) {
@@ -43,7 +45,8 @@ operations::SynapseBackwardRequest request_of(const Operands<synfire_synapse_bac
           given.desc.add_input_gradient == 1,
           given.input_mask.get(),
           given.input_scale.get(),
-          given.desc.mask_channels};
+          given.desc.mask_channels,
+          given.history.get()};
 }
 
 }  // namespace
@@ -130,6 +133,35 @@ synfire_status SYNFIRE_CALL synfire_synapse_create_population(synfire_context co
     *synapse = registered<synfire_synapse>(core::charged_as(SYNFIRE_TAG_SYNAPSE, [&] {
       return new operations::PopulationSynapse(*owner, operations::PopulationSpec(checked));
     }));
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_query_memory_delayed(const synfire_delayed_desc* desc,
+                                                                 synfire_synapse_memory* memory) noexcept {
+  return guarded(__func__, [&] {
+    const synfire_delayed_desc checked = read_checked(desc);
+    const Answer out(memory, "memory");
+    const operations::DelayedSpec spec(checked);
+    synfire_synapse_memory answer = SYNFIRE_SYNAPSE_MEMORY_INIT;
+    answer.weight_bytes = spec.array_bytes();
+    answer.derived_bytes = spec.derived_bytes();
+    answer.gradient_bytes = spec.gradient_bytes();
+    out.write(answer);
+    return SYNFIRE_OK;
+  });
+}
+
+synfire_status SYNFIRE_CALL synfire_synapse_create_delayed(synfire_context context, const synfire_delayed_desc* desc,
+                                                           synfire_synapse* synapse) noexcept {
+  return guarded(__func__, [&] {
+    check_pointer(synapse, "synapse");
+    *synapse = nullptr;
+    core::drain();
+    const auto owner = held(context);
+    const synfire_delayed_desc checked = read_checked(desc);
+    *synapse = registered<synfire_synapse>(
+        core::charged_as(SYNFIRE_TAG_SYNAPSE, [&] { return operations::make_delayed(*owner, checked); }));
     return SYNFIRE_OK;
   });
 }

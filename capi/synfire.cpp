@@ -90,6 +90,8 @@ const char* SYNFIRE_CALL synfire_status_name(synfire_status status) noexcept {
       return "SYNFIRE_ERROR_CUDA";
     case SYNFIRE_ERROR_CALLBACK:
       return "SYNFIRE_ERROR_CALLBACK";
+    case SYNFIRE_ERROR_PEER_LOST:
+      return "SYNFIRE_ERROR_PEER_LOST";
     case SYNFIRE_ERROR_INTERNAL:
       return "SYNFIRE_ERROR_INTERNAL";
     default:

@@ -29,6 +29,10 @@ install(TARGETS synfire EXPORT synfire-targets
 if(SYNFIRE_DEF_FILE)
   install(FILES "${SYNFIRE_DEF_FILE}" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development)
 endif()
+# It belongs to one MPI, which packages of the library do not need: cmake --install BUILD_FOLDER --component mpi
+if(TARGET synfire_mpi)
+  install(FILES "$<TARGET_PROPERTY:synfire_mpi,SYNFIRE_FILE>" DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT mpi EXCLUDE_FROM_ALL)
+endif()
 install(EXPORT synfire-targets NAMESPACE synfire:: DESTINATION "${synfire_cmake_dir}" COMPONENT development)
 
 # Only the C ABI and its C++ wrapper: the mathematics in include/synfire/model is internal and may change.

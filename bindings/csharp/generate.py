@@ -643,7 +643,7 @@ class Method:
             return [], "", f"new synfire_stream({name})"
         if role == "object":
             return [], "", self.operations.use(p.type, name if p.nullable else given)
-        if role == "text" and p.name == "path":
+        if role == "text" and p.name in ("path", "names"):
             return [f'byte[] {bare}Text = Synfire.Name.Long({name}, "{bare}");'], \
                 f"fixed (byte* {bare}Data = {bare}Text)", f"{bare}Data"
         if role == "text" and self.has_call:

@@ -1139,6 +1139,18 @@ function Network:load_arrays_from_memory(file, sources, leave_out)
   return results
 end
 
+-- Data that stay in files, and that may be larger than memory:
+-- network:open_data("training", { { role = "inputs", path = "rows.npy" },
+--                                 { role = "labels", path = "rows.safetensors", tensor = "labels" } }, { block_rows = 256 })
+-- The fields at the end, n_readers, block_rows and window_blocks, may be left out.
+function Network:open_data(set, files, fields)
+  local handle, keep = handle_of(self, "network", "network"), {}
+  local list, count = list_for({ type = "synfire_data_file" }, files, "files", keep, self.context)
+  call("synfire_network_open_data", handle, named(set, "data", "set"), list, count,
+      struct_of("synfire_network_data_desc", fields, "fields", keep, self.context))
+  return self
+end
+
 -- Adds a stage of any kind: network:add_stage{ kind = "synapse", name = "second", inputs = { "hidden" },
 -- values = { n_outputs = 3, initialization = "normal" } }. An input is the name of a stage, or a table of stage, port
 -- and delay: inputs = { { stage = "hidden", delay = 1 } }.

@@ -20,6 +20,7 @@ typedef struct synfire_surrogate_s *synfire_surrogate;
 typedef struct synfire_synapse_s *synfire_synapse;
 typedef struct synfire_graph_s *synfire_graph;
 typedef struct synfire_optimizer_s *synfire_optimizer;
+typedef struct synfire_communicator_s *synfire_communicator;
 typedef struct synfire_network_s *synfire_network;
 typedef int32_t synfire_status;
 typedef struct synfire_context_desc synfire_context_desc;
@@ -82,6 +83,7 @@ typedef struct synfire_synapse_desc synfire_synapse_desc;
 typedef struct synfire_one_to_one_desc synfire_one_to_one_desc;
 typedef struct synfire_conv2d_desc synfire_conv2d_desc;
 typedef struct synfire_population_desc synfire_population_desc;
+typedef struct synfire_delayed_desc synfire_delayed_desc;
 typedef struct synfire_synapse_memory synfire_synapse_memory;
 typedef struct synfire_synapse_info synfire_synapse_info;
 typedef struct synfire_synapse_array_info synfire_synapse_array_info;
@@ -92,6 +94,8 @@ typedef struct synfire_dropout_desc synfire_dropout_desc;
 typedef struct synfire_optimizer_desc synfire_optimizer_desc;
 typedef struct synfire_optimizer_step_desc synfire_optimizer_step_desc;
 typedef struct synfire_optimizer_memory synfire_optimizer_memory;
+typedef struct synfire_communicator_desc synfire_communicator_desc;
+typedef struct synfire_communicator_properties synfire_communicator_properties;
 typedef struct synfire_network_desc synfire_network_desc;
 typedef struct synfire_network_memory synfire_network_memory;
 typedef struct synfire_network_result synfire_network_result;
@@ -99,7 +103,10 @@ typedef struct synfire_stage_input synfire_stage_input;
 typedef struct synfire_stage_value synfire_stage_value;
 typedef struct synfire_stage_desc synfire_stage_desc;
 typedef struct synfire_network_array synfire_network_array;
+typedef struct synfire_data_file synfire_data_file;
+typedef struct synfire_network_data_desc synfire_network_data_desc;
 typedef struct synfire_stage_result synfire_stage_result;
+typedef struct synfire_network_monitor synfire_network_monitor;
 typedef struct synfire_network_file_desc synfire_network_file_desc;
 typedef struct synfire_array_source synfire_array_source;
 typedef void (*synfire_task)(void *argument, int32_t first, int32_t end);
@@ -243,6 +250,7 @@ struct synfire_layer_desc {
   uint32_t threads_per_block;
   int32_t strict_threshold;
   int32_t refractory_steps;
+  int64_t history_steps;
 };
 struct synfire_layer_memory {
   uint32_t struct_size;
@@ -258,6 +266,7 @@ struct synfire_layer_memory {
   uint64_t narrow_tape_spike_bytes;
   uint64_t per_neuron_value_bytes;
   uint64_t synapse_tape_bytes;
+  uint64_t recurrent_tape_bytes;
 };
 struct synfire_parameter_info {
   uint32_t struct_size;
@@ -295,6 +304,10 @@ struct synfire_forward_desc {
   uint64_t n_state_final;
   const synfire_state_buffer *state_seq;
   uint64_t n_state_seq;
+  synfire_synapse recurrent_synapse;
+  int64_t recurrent_delay;
+  synfire_buffer spikes_init;
+  synfire_buffer spikes_final;
 };
 struct synfire_parameter_gradient {
   const char *name;
@@ -326,6 +339,8 @@ struct synfire_backward_desc {
   uint64_t n_grad_state_final;
   const synfire_state_buffer *grad_state_init;
   uint64_t n_grad_state_init;
+  synfire_buffer grad_spikes_final;
+  synfire_buffer grad_spikes_init;
 };
 struct synfire_parameter_values {
   const char *name;
@@ -822,7 +837,7 @@ struct synfire_synapse_desc {
   int32_t frozen;
   int32_t gradient_bits;
   int32_t initialization;
-  uint32_t reserved;
+  int32_t no_self_connections;
   double gain;
   uint64_t seed;
   const uint8_t *mask;
@@ -890,6 +905,27 @@ struct synfire_population_desc {
   int32_t frozen;
   uint32_t reserved;
 };
+struct synfire_delayed_desc {
+  uint32_t struct_size;
+  int32_t dtype;
+  int64_t n_inputs;
+  int64_t n_outputs;
+  int32_t max_delay;
+  int32_t learn_delays;
+  double width;
+  int32_t bias;
+  int32_t frozen;
+  int32_t gradient_bits;
+  int32_t initialization;
+  int32_t weight_bits;
+  uint32_t reserved;
+  double gain;
+  uint64_t seed;
+  const double *delays;
+  uint64_t delays_length;
+  const uint8_t *mask;
+  uint64_t mask_length;
+};
 struct synfire_synapse_memory {
   uint32_t struct_size;
   uint32_t reserved;
@@ -936,7 +972,7 @@ struct synfire_synapse_rounding {
 };
 struct synfire_synapse_forward_desc {
   uint32_t struct_size;
-  uint32_t reserved;
+  int32_t round_delays;
   int64_t n_steps;
   int64_t batch;
   synfire_buffer input;
@@ -945,6 +981,8 @@ struct synfire_synapse_forward_desc {
   synfire_buffer input_mask;
   synfire_buffer input_scale;
   int64_t mask_channels;
+  synfire_buffer history;
+  synfire_buffer next_history;
 };
 struct synfire_synapse_backward_desc {
   uint32_t struct_size;
@@ -960,6 +998,7 @@ struct synfire_synapse_backward_desc {
   synfire_buffer input_mask;
   synfire_buffer input_scale;
   int64_t mask_channels;
+  synfire_buffer history;
 };
 struct synfire_dropout_desc {
   uint32_t struct_size;
@@ -1001,6 +1040,20 @@ struct synfire_optimizer_memory {
   uint64_t moment_bytes;
   uint64_t state_bytes;
 };
+struct synfire_communicator_desc {
+  uint32_t struct_size;
+  int32_t transport;
+  int32_t rank;
+  int32_t size;
+  const char *id;
+  int64_t timeout_ns;
+};
+struct synfire_communicator_properties {
+  uint32_t struct_size;
+  int32_t transport;
+  int32_t rank;
+  int32_t size;
+};
 struct synfire_network_desc {
   uint32_t struct_size;
   int32_t dtype;
@@ -1011,6 +1064,7 @@ struct synfire_network_desc {
   uint32_t n_slots;
   int32_t transient_arrays;
   int32_t own_loss;
+  synfire_communicator communicator;
 };
 struct synfire_network_memory {
   uint32_t struct_size;
@@ -1063,11 +1117,33 @@ struct synfire_network_array {
   uint32_t reserved;
   synfire_buffer buffer;
 };
+struct synfire_data_file {
+  const char *path;
+  const char *tensor;
+  const char *stage;
+  int32_t role;
+  uint32_t reserved;
+};
+struct synfire_network_data_desc {
+  uint32_t struct_size;
+  uint32_t n_readers;
+  int64_t block_rows;
+  int64_t window_blocks;
+};
 struct synfire_stage_result {
   const char *stage;
   double loss;
   uint64_t n_counted;
   uint64_t n_correct;
+};
+struct synfire_network_monitor {
+  uint32_t struct_size;
+  uint32_t reserved;
+  uint64_t n_replays;
+  double rate;
+  double silent;
+  double weight_norm;
+  double gradient_norm;
 };
 struct synfire_network_file_desc {
   uint32_t struct_size;
@@ -1076,6 +1152,9 @@ struct synfire_network_file_desc {
   int64_t batch;
   uint32_t n_slots;
   int32_t replace_nonfinite;
+  const char *keep;
+  int32_t continues;
+  uint32_t reserved;
 };
 struct synfire_array_source {
   const char *theirs;
@@ -1223,6 +1302,8 @@ synfire_status synfire_synapse_query_memory_one_to_one(const synfire_one_to_one_
 synfire_status synfire_synapse_create_one_to_one(synfire_context context, const synfire_one_to_one_desc *desc, synfire_synapse *synapse);
 synfire_status synfire_synapse_query_memory_population(const synfire_population_desc *desc, synfire_synapse_memory *memory);
 synfire_status synfire_synapse_create_population(synfire_context context, const synfire_population_desc *desc, synfire_synapse *synapse);
+synfire_status synfire_synapse_query_memory_delayed(const synfire_delayed_desc *desc, synfire_synapse_memory *memory);
+synfire_status synfire_synapse_create_delayed(synfire_context context, const synfire_delayed_desc *desc, synfire_synapse *synapse);
 synfire_status synfire_synapse_query_memory_conv2d(const synfire_conv2d_desc *desc, synfire_synapse_memory *memory);
 synfire_status synfire_synapse_create_conv2d(synfire_context context, const synfire_conv2d_desc *desc, synfire_synapse *synapse);
 void synfire_synapse_destroy(synfire_synapse synapse);
@@ -1250,6 +1331,11 @@ synfire_status synfire_optimizer_read(synfire_optimizer optimizer, int32_t membe
 synfire_status synfire_optimizer_write(synfire_optimizer optimizer, int32_t member, const char *name, const void *values, uint64_t bytes);
 synfire_status synfire_optimizer_step(synfire_optimizer optimizer, const synfire_optimizer_step_desc *desc, synfire_stream stream);
 synfire_status synfire_graph_record_optimizer_step(synfire_graph graph, synfire_optimizer optimizer, const synfire_optimizer_step_desc *desc);
+synfire_status synfire_communicator_create(synfire_context context, const synfire_communicator_desc *desc, synfire_communicator *communicator);
+void synfire_communicator_destroy(synfire_communicator communicator);
+synfire_status synfire_communicator_get_properties(synfire_communicator communicator, synfire_communicator_properties *properties);
+synfire_status synfire_communicator_barrier(synfire_communicator communicator);
+synfire_status synfire_communicator_abort(synfire_communicator communicator);
 synfire_status synfire_network_create(synfire_context context, const synfire_network_desc *desc, synfire_network *network);
 void synfire_network_destroy(synfire_network network);
 synfire_status synfire_network_add_input(synfire_network network, const char *name, int32_t kind, int64_t n_features);
@@ -1266,12 +1352,14 @@ synfire_status synfire_network_train_parameter(synfire_network network, const ch
 synfire_status synfire_network_set_scope(synfire_network network, const char *stage, const char *parameter, int32_t scope);
 synfire_status synfire_network_set_mask(synfire_network network, const char *stage, const uint8_t *mask, uint64_t length);
 synfire_status synfire_network_set_class_weights(synfire_network network, const char *stage, const float *weights, uint64_t n_weights);
+synfire_status synfire_network_keep(synfire_network network, const char *names);
 synfire_status synfire_network_query_memory(synfire_network network, synfire_network_memory *memory);
 synfire_status synfire_network_write_summary(synfire_network network, char *text, uint64_t *bytes);
 synfire_status synfire_network_write_dot(synfire_network network, char *text, uint64_t *bytes);
 synfire_status synfire_network_build(synfire_network network);
 synfire_status synfire_network_set_data(synfire_network network, int32_t set, int64_t n_rows, synfire_buffer inputs, synfire_buffer labels, synfire_buffer targets, synfire_buffer lengths, synfire_buffer sample_weights);
 synfire_status synfire_network_set_arrays(synfire_network network, int32_t set, int64_t n_rows, const synfire_network_array *arrays, uint64_t n_arrays);
+synfire_status synfire_network_open_data(synfire_network network, int32_t set, const synfire_data_file *files, uint64_t n_files, const synfire_network_data_desc *desc);
 synfire_status synfire_network_train(synfire_network network, int64_t n_batches, synfire_network_result *result);
 synfire_status synfire_network_evaluate(synfire_network network, synfire_network_result *result);
 synfire_status synfire_network_train_stages(synfire_network network, int64_t n_batches, synfire_stage_result *losses, uint64_t n_losses, synfire_network_result *result);
@@ -1285,8 +1373,10 @@ synfire_status synfire_network_get_layer(synfire_network network, const char *st
 synfire_status synfire_network_get_optimizer(synfire_network network, const char *stage, synfire_optimizer *optimizer);
 synfire_status synfire_network_get_graph(synfire_network network, int32_t kind, synfire_graph *graph);
 synfire_status synfire_network_get_buffer(synfire_network network, const char *name, synfire_buffer *buffer);
+synfire_status synfire_network_get_monitor(synfire_network network, const char *stage, int32_t restart, synfire_network_monitor *monitor);
 synfire_status synfire_network_get_memory_use(synfire_network network, synfire_memory_use *use);
 synfire_status synfire_network_save(synfire_network network, const char *path);
+synfire_status synfire_network_save_shards(synfire_network network, const char *path, uint64_t shard_bytes, uint64_t *n_shards);
 synfire_status synfire_network_save_to_memory(synfire_network network, void *data, uint64_t *bytes);
 synfire_status synfire_network_load(synfire_network network, const char *path);
 synfire_status synfire_network_load_from_memory(synfire_network network, const void *data, uint64_t bytes);
@@ -1316,12 +1406,13 @@ local handles = {
   { name = "synapse", destroy = "synfire_synapse_destroy" },
   { name = "graph", destroy = "synfire_graph_destroy" },
   { name = "optimizer", destroy = "synfire_optimizer_destroy" },
+  { name = "communicator", destroy = "synfire_communicator_destroy" },
   { name = "network", destroy = "synfire_network_destroy" },
 }
 
 -- The constants of each group, by their names without the prefix, in the order of the header.
 local groups = {
-  status = { { "ok", 0 }, { "pending", 1 }, { "host_fallback", 2 }, { "captured", 3 }, { "error_invalid_argument", -1 }, { "error_invalid_handle", -2 }, { "error_struct_size", -3 }, { "error_out_of_memory", -4 }, { "error_no_device", -5 }, { "error_busy", -6 }, { "error_capturing", -7 }, { "error_stale_tape", -8 }, { "error_wrong_order", -9 }, { "error_device_lost", -10 }, { "error_unsupported", -11 }, { "error_cuda", -12 }, { "error_callback", -13 }, { "error_internal", -99 } },
+  status = { { "ok", 0 }, { "pending", 1 }, { "host_fallback", 2 }, { "captured", 3 }, { "error_invalid_argument", -1 }, { "error_invalid_handle", -2 }, { "error_struct_size", -3 }, { "error_out_of_memory", -4 }, { "error_no_device", -5 }, { "error_busy", -6 }, { "error_capturing", -7 }, { "error_stale_tape", -8 }, { "error_wrong_order", -9 }, { "error_device_lost", -10 }, { "error_unsupported", -11 }, { "error_cuda", -12 }, { "error_callback", -13 }, { "error_peer_lost", -14 }, { "error_internal", -99 } },
   backend = { { "auto", 0 }, { "host", 1 }, { "cuda", 2 } },
   fallback = { { "none", 0 }, { "not_built", 1 }, { "no_driver", 2 }, { "driver_too_old", 3 }, { "no_device", 4 }, { "device_failed", 5 } },
   tag = { { "library", 0 }, { "context", 1 }, { "buffer", 2 }, { "layer", 3 }, { "graph", 4 }, { "synapse", 5 }, { "optimizer", 6 }, { "network", 7 }, { "model", 8 } },
@@ -1351,6 +1442,7 @@ local groups = {
   scope = { { "neuron", 0 }, { "channel", 1 }, { "layer", 2 } },
   schedule = { { "constant", 0 }, { "cosine", 1 }, { "step", 2 } },
   optimizer_kind = { { "sgd", 0 }, { "adam", 1 }, { "adamw", 2 } },
+  transport = { { "auto", 0 }, { "loopback", 1 }, { "mpi", 2 } },
   network_input = { { "spikes", 0 }, { "values", 1 }, { "rates", 2 }, { "counts", 3 } },
   readout = { { "sum", 0 }, { "mean", 1 }, { "max", 2 }, { "last", 3 }, { "steps", 4 } },
   data = { { "training", 0 }, { "evaluation", 1 } },
@@ -1486,6 +1578,7 @@ local structs = {
     { name = "threads_per_block", kind = "number", type = "uint32_t" },
     { name = "strict_threshold", kind = "number", type = "int32_t", flag = true },
     { name = "refractory_steps", kind = "number", type = "int32_t" },
+    { name = "history_steps", kind = "number", type = "int64_t" },
   },
   synfire_layer_memory = {
     sized = true,
@@ -1501,6 +1594,7 @@ local structs = {
     { name = "narrow_tape_spike_bytes", kind = "number", type = "uint64_t" },
     { name = "per_neuron_value_bytes", kind = "number", type = "uint64_t" },
     { name = "synapse_tape_bytes", kind = "number", type = "uint64_t" },
+    { name = "recurrent_tape_bytes", kind = "number", type = "uint64_t" },
   },
   synfire_parameter_info = {
     sized = true,
@@ -1538,6 +1632,10 @@ local structs = {
     { name = "n_state_final", kind = "length", type = "uint64_t", counted = "state_final" },
     { name = "state_seq", kind = "list", type = "synfire_state_buffer", length = "n_state_seq", is_read = true },
     { name = "n_state_seq", kind = "length", type = "uint64_t", counted = "state_seq" },
+    { name = "recurrent_synapse", kind = "object", object = "synapse" },
+    { name = "recurrent_delay", kind = "number", type = "int64_t" },
+    { name = "spikes_init", kind = "object", object = "buffer" },
+    { name = "spikes_final", kind = "object", object = "buffer" },
   },
   synfire_parameter_gradient = {
     sized = false,
@@ -1569,6 +1667,8 @@ local structs = {
     { name = "n_grad_state_final", kind = "length", type = "uint64_t", counted = "grad_state_final" },
     { name = "grad_state_init", kind = "list", type = "synfire_state_buffer", length = "n_grad_state_init", is_read = true },
     { name = "n_grad_state_init", kind = "length", type = "uint64_t", counted = "grad_state_init" },
+    { name = "grad_spikes_final", kind = "object", object = "buffer" },
+    { name = "grad_spikes_init", kind = "object", object = "buffer" },
   },
   synfire_parameter_values = {
     sized = false,
@@ -2054,6 +2154,7 @@ local structs = {
     { name = "frozen", kind = "number", type = "int32_t", flag = true },
     { name = "gradient_bits", kind = "number", type = "int32_t" },
     { name = "initialization", kind = "number", type = "int32_t", group = "initialization" },
+    { name = "no_self_connections", kind = "number", type = "int32_t", flag = true },
     { name = "gain", kind = "number", type = "double" },
     { name = "seed", kind = "number", type = "uint64_t" },
     { name = "mask", kind = "list", type = "uint8_t", length = "mask_length", is_read = true },
@@ -2119,6 +2220,26 @@ local structs = {
     { name = "sigma", kind = "number", type = "double" },
     { name = "frozen", kind = "number", type = "int32_t", flag = true },
   },
+  synfire_delayed_desc = {
+    sized = true,
+    { name = "dtype", kind = "number", type = "int32_t", group = "dtype" },
+    { name = "n_inputs", kind = "number", type = "int64_t", required = true },
+    { name = "n_outputs", kind = "number", type = "int64_t", required = true },
+    { name = "max_delay", kind = "number", type = "int32_t", required = true },
+    { name = "learn_delays", kind = "number", type = "int32_t", flag = true },
+    { name = "width", kind = "number", type = "double" },
+    { name = "bias", kind = "number", type = "int32_t", flag = true },
+    { name = "frozen", kind = "number", type = "int32_t", flag = true },
+    { name = "gradient_bits", kind = "number", type = "int32_t" },
+    { name = "initialization", kind = "number", type = "int32_t", group = "initialization" },
+    { name = "weight_bits", kind = "number", type = "int32_t" },
+    { name = "gain", kind = "number", type = "double" },
+    { name = "seed", kind = "number", type = "uint64_t" },
+    { name = "delays", kind = "list", type = "double", length = "delays_length", is_read = true },
+    { name = "delays_length", kind = "length", type = "uint64_t", counted = "delays" },
+    { name = "mask", kind = "list", type = "uint8_t", length = "mask_length", is_read = true },
+    { name = "mask_length", kind = "length", type = "uint64_t", counted = "mask" },
+  },
   synfire_synapse_memory = {
     sized = true,
     { name = "weight_bytes", kind = "number", type = "uint64_t" },
@@ -2164,6 +2285,7 @@ local structs = {
   },
   synfire_synapse_forward_desc = {
     sized = true,
+    { name = "round_delays", kind = "number", type = "int32_t", flag = true },
     { name = "n_steps", kind = "number", type = "int64_t", required = true },
     { name = "batch", kind = "number", type = "int64_t" },
     { name = "input", kind = "object", object = "buffer", needed = true },
@@ -2172,6 +2294,8 @@ local structs = {
     { name = "input_mask", kind = "object", object = "buffer" },
     { name = "input_scale", kind = "object", object = "buffer" },
     { name = "mask_channels", kind = "number", type = "int64_t" },
+    { name = "history", kind = "object", object = "buffer" },
+    { name = "next_history", kind = "object", object = "buffer" },
   },
   synfire_synapse_backward_desc = {
     sized = true,
@@ -2186,6 +2310,7 @@ local structs = {
     { name = "input_mask", kind = "object", object = "buffer" },
     { name = "input_scale", kind = "object", object = "buffer" },
     { name = "mask_channels", kind = "number", type = "int64_t" },
+    { name = "history", kind = "object", object = "buffer" },
   },
   synfire_dropout_desc = {
     sized = true,
@@ -2225,6 +2350,20 @@ local structs = {
     { name = "moment_bytes", kind = "number", type = "uint64_t" },
     { name = "state_bytes", kind = "number", type = "uint64_t" },
   },
+  synfire_communicator_desc = {
+    sized = true,
+    { name = "transport", kind = "number", type = "int32_t", group = "transport" },
+    { name = "rank", kind = "number", type = "int32_t" },
+    { name = "size", kind = "number", type = "int32_t" },
+    { name = "id", kind = "text" },
+    { name = "timeout_ns", kind = "number", type = "int64_t" },
+  },
+  synfire_communicator_properties = {
+    sized = true,
+    { name = "transport", kind = "number", type = "int32_t", group = "transport" },
+    { name = "rank", kind = "number", type = "int32_t" },
+    { name = "size", kind = "number", type = "int32_t" },
+  },
   synfire_network_desc = {
     sized = true,
     { name = "dtype", kind = "number", type = "int32_t", group = "dtype" },
@@ -2235,6 +2374,7 @@ local structs = {
     { name = "n_slots", kind = "number", type = "uint32_t" },
     { name = "transient_arrays", kind = "number", type = "int32_t", flag = true },
     { name = "own_loss", kind = "number", type = "int32_t", group = "own_loss" },
+    { name = "communicator", kind = "object", object = "communicator" },
   },
   synfire_network_memory = {
     sized = true,
@@ -2286,12 +2426,33 @@ local structs = {
     { name = "role", kind = "number", type = "int32_t", group = "array" },
     { name = "buffer", kind = "object", object = "buffer", needed = true },
   },
+  synfire_data_file = {
+    sized = false,
+    { name = "path", kind = "text", needed = true },
+    { name = "tensor", kind = "text" },
+    { name = "stage", kind = "text" },
+    { name = "role", kind = "number", type = "int32_t", group = "array" },
+  },
+  synfire_network_data_desc = {
+    sized = true,
+    { name = "n_readers", kind = "number", type = "uint32_t" },
+    { name = "block_rows", kind = "number", type = "int64_t" },
+    { name = "window_blocks", kind = "number", type = "int64_t" },
+  },
   synfire_stage_result = {
     sized = false,
     { name = "stage", kind = "text", needed = true },
     { name = "loss", kind = "number", type = "double" },
     { name = "n_counted", kind = "number", type = "uint64_t" },
     { name = "n_correct", kind = "number", type = "uint64_t" },
+  },
+  synfire_network_monitor = {
+    sized = true,
+    { name = "n_replays", kind = "number", type = "uint64_t" },
+    { name = "rate", kind = "number", type = "double" },
+    { name = "silent", kind = "number", type = "double" },
+    { name = "weight_norm", kind = "number", type = "double" },
+    { name = "gradient_norm", kind = "number", type = "double" },
   },
   synfire_network_file_desc = {
     sized = true,
@@ -2300,6 +2461,8 @@ local structs = {
     { name = "batch", kind = "number", type = "int64_t" },
     { name = "n_slots", kind = "number", type = "uint32_t" },
     { name = "replace_nonfinite", kind = "number", type = "int32_t", flag = true },
+    { name = "keep", kind = "text" },
+    { name = "continues", kind = "number", type = "int32_t", flag = true },
   },
   synfire_array_source = {
     sized = false,
@@ -2317,9 +2480,11 @@ local creations = {
   { name = "synapse", object = "synapse", create = "synfire_synapse_create", desc = "synfire_synapse_desc" },
   { name = "graph", object = "graph", create = "synfire_graph_create", desc = "synfire_graph_desc" },
   { name = "optimizer", object = "optimizer", create = "synfire_optimizer_create", desc = "synfire_optimizer_desc" },
+  { name = "communicator", object = "communicator", create = "synfire_communicator_create", desc = "synfire_communicator_desc" },
   { name = "network", object = "network", create = "synfire_network_create", desc = "synfire_network_desc" },
   { name = "synapse_one_to_one", object = "synapse", create = "synfire_synapse_create_one_to_one", desc = "synfire_one_to_one_desc" },
   { name = "synapse_population", object = "synapse", create = "synfire_synapse_create_population", desc = "synfire_population_desc" },
+  { name = "synapse_delayed", object = "synapse", create = "synfire_synapse_create_delayed", desc = "synfire_delayed_desc" },
   { name = "synapse_conv2d", object = "synapse", create = "synfire_synapse_create_conv2d", desc = "synfire_conv2d_desc" },
 }
 
@@ -2329,6 +2494,7 @@ local queries = {
   { name = "synapse_memory", call = "synfire_synapse_query_memory", desc = "synfire_synapse_desc", answer = "synfire_synapse_memory" },
   { name = "synapse_memory_one_to_one", call = "synfire_synapse_query_memory_one_to_one", desc = "synfire_one_to_one_desc", answer = "synfire_synapse_memory" },
   { name = "synapse_memory_population", call = "synfire_synapse_query_memory_population", desc = "synfire_population_desc", answer = "synfire_synapse_memory" },
+  { name = "synapse_memory_delayed", call = "synfire_synapse_query_memory_delayed", desc = "synfire_delayed_desc", answer = "synfire_synapse_memory" },
   { name = "synapse_memory_conv2d", call = "synfire_synapse_query_memory_conv2d", desc = "synfire_conv2d_desc", answer = "synfire_synapse_memory" },
 }
 
@@ -2492,6 +2658,11 @@ local methods = {
   { object = "optimizer", name = "query_memory", call = "synfire_optimizer_query_memory",
     { name = "memory", kind = "answer", type = "synfire_optimizer_memory" },
   },
+  { object = "communicator", name = "get_properties", call = "synfire_communicator_get_properties",
+    { name = "properties", kind = "answer", type = "synfire_communicator_properties" },
+  },
+  { object = "communicator", name = "barrier", call = "synfire_communicator_barrier" },
+  { object = "communicator", name = "abort", call = "synfire_communicator_abort" },
   { object = "network", name = "add_input", call = "synfire_network_add_input",
     { name = "name", kind = "text", needed = true },
     { name = "kind", kind = "number", type = "int32_t", group = "network_input" },
@@ -2556,6 +2727,9 @@ local methods = {
     { name = "stage", kind = "text", needed = true },
     { name = "weights", kind = "list", type = "float", needed = true, length = "n_weights", is_read = true },
     { name = "n_weights", kind = "length", type = "uint64_t", counted = "weights" },
+  },
+  { object = "network", name = "keep", call = "synfire_network_keep",
+    { name = "names", kind = "text", needed = true },
   },
   { object = "network", name = "query_memory", call = "synfire_network_query_memory",
     { name = "memory", kind = "answer", type = "synfire_network_memory" },
@@ -2629,11 +2803,21 @@ local methods = {
     { name = "name", kind = "text", needed = true },
     { name = "buffer", kind = "part", object = "buffer" },
   },
+  { object = "network", name = "get_monitor", call = "synfire_network_get_monitor",
+    { name = "stage", kind = "text", needed = true },
+    { name = "restart", kind = "number", type = "int32_t", flag = true, optional = true },
+    { name = "monitor", kind = "answer", type = "synfire_network_monitor" },
+  },
   { object = "network", name = "get_memory_use", call = "synfire_network_get_memory_use",
     { name = "use", kind = "answer", type = "synfire_memory_use" },
   },
   { object = "network", name = "save", call = "synfire_network_save",
     { name = "path", kind = "text", needed = true },
+  },
+  { object = "network", name = "save_shards", call = "synfire_network_save_shards",
+    { name = "path", kind = "text", needed = true },
+    { name = "shard_bytes", kind = "number", type = "uint64_t" },
+    { name = "n_shards", kind = "result", type = "uint64_t" },
   },
   { object = "network", name = "load", call = "synfire_network_load",
     { name = "path", kind = "text", needed = true },
@@ -3759,6 +3943,18 @@ function Network:load_arrays_from_memory(file, sources, leave_out)
   local results = {}
   for i = 1, count do results[i] = table_of("synfire_array_source", list[i - 1]) end
   return results
+end
+
+-- Data that stay in files, and that may be larger than memory:
+-- network:open_data("training", { { role = "inputs", path = "rows.npy" },
+--                                 { role = "labels", path = "rows.safetensors", tensor = "labels" } }, { block_rows = 256 })
+-- The fields at the end, n_readers, block_rows and window_blocks, may be left out.
+function Network:open_data(set, files, fields)
+  local handle, keep = handle_of(self, "network", "network"), {}
+  local list, count = list_for({ type = "synfire_data_file" }, files, "files", keep, self.context)
+  call("synfire_network_open_data", handle, named(set, "data", "set"), list, count,
+      struct_of("synfire_network_data_desc", fields, "fields", keep, self.context))
+  return self
 end
 
 -- Adds a stage of any kind: network:add_stage{ kind = "synapse", name = "second", inputs = { "hidden" },

@@ -478,7 +478,7 @@ class Objects:
                 f"    {'pub(crate) ' * has_parts}{context}: Arc<ContextHandle>,\n",
                 f"    {'pub(crate) ' * has_parts}on_host: bool,\n" if keeps_context else "",
                 "    buffers: Vec<Arc<BufferCore>>,\n" if has_buffers else "",
-                "    objects: Vec<Arc<dyn Object>>,\n" if objects else "", "}\n",
+                "    pub(crate) objects: Vec<Arc<dyn Object>>,\n" if objects else "", "}\n",
                 "// SAFETY: the C library wants one call at a time per object, which `held` sees to.\n",
                 f"unsafe impl Send for {name}Core {{}}\nunsafe impl Sync for {name}Core {{}}\n",
                 f"impl Object for {name}Core {{\n    fn held(&self) -> &Held {{\n        &self.held\n    }}\n",

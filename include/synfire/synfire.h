@@ -76,6 +76,8 @@
 /** @defgroup optimizer Optimisers
  * Steps of stochastic gradient descent and Adam over synapses and parameters of layers: immediately, or recorded into a
  * graph. */
+/** @defgroup communicator Communicators
+ * Ranks that train one network together, in one process or in many: the same bits for any number of them. */
 /** @defgroup network Networks
  * The short way: stages that are added by name, and everything between them made, recorded and run. */
 
@@ -195,6 +197,9 @@ enum {
   /** The callback of a native node failed or broke the capture in which it was called (the text names the node), or the
    *  context's job system did not run a task that it accepted. */
   SYNFIRE_ERROR_CALLBACK = -13,
+  /** A rank of a communicator has ended, has given up or did not appear in time; the text says which, as far as that is
+   *  known. The communicator can only be destroyed. Since ABI 0.3. */
+  SYNFIRE_ERROR_PEER_LOST = -14,
   /** A defect in Synfire itself. */
   SYNFIRE_ERROR_INTERNAL = -99
 };
@@ -1428,11 +1433,16 @@ typedef struct synfire_layer_desc {
    *  delayed reset has one state variable more, the last, `"countdown"`: `refractory_steps` + 1 after a step with a
    *  spike, and one less after each further step, down to 0. Its gradient is that of the last spike. Since ABI 0.3. */
   int32_t refractory_steps;
+  /** Steps D of its own spikes that the layer keeps as a part of its state, in packed rows `[D, B, ceil(N/32)]`: at least
+   *  the synfire_forward_desc::recurrent_delay of every forward. They are 0 after a reset. A forward with a recurrent
+   *  synapse that starts from the layer's state reads them and advances them; other forwards leave them as they are. 0 to
+   *  65,535. Default 0: none; LI takes only 0. Since ABI 0.3. */
+  int64_t history_steps;
 } synfire_layer_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_LAYER_DESC_INIT \
-  { (uint32_t)sizeof(synfire_layer_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0 }
+  { (uint32_t)sizeof(synfire_layer_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0, 0, 0 }
 
 /** Bytes that a layer needs on its device, known before anything is allocated. Sizes of a tape are per tape: every
  *  recorded forward with a tape has one until its graph is destroyed, and the layer's eager forwards share one. */
@@ -1441,7 +1451,8 @@ typedef struct synfire_layer_memory {
   uint32_t struct_size;
   /** Steps between two checkpoints of V on the tape. */
   uint32_t checkpoint_interval;
-  /** State V `[B, N]` (and W, and the countdown of a delayed reset or refractory steps), each rounded up to 256 bytes. */
+  /** State V `[B, N]` (and W, the countdown of a delayed reset or refractory steps, and the spikes of
+   *  synfire_layer_desc::history_steps), each rounded up to 256 bytes. */
   uint64_t state_bytes;
   /** Parameters, one number each, and the constants derived from them. */
   uint64_t parameter_bytes;
@@ -1466,11 +1477,15 @@ typedef struct synfire_layer_memory {
   uint64_t per_neuron_value_bytes;
   /** X of a synapse; added to the tape of a forward with a synapse and ::SYNFIRE_TAPE_RECOMPUTE. 0 in LI. */
   uint64_t synapse_tape_bytes;
+  /** V (and W) before every step, X, and packed spikes of all steps: one tape of a forward with a recurrent synapse, in
+   *  place of `tape_bytes` and `synapse_tape_bytes`. ::SYNFIRE_TAPE_STORE_NARROW then takes a word of spikes for each neuron
+   *  and step, T * B * N * 4 bytes, in place of `narrow_tape_spike_bytes`. 0 without synfire_layer_desc::history_steps. */
+  uint64_t recurrent_tape_bytes;
 } synfire_layer_memory;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_LAYER_MEMORY_INIT \
-  { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
+  { (uint32_t)sizeof(synfire_layer_memory), 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u, 0u }
 
 /** One parameter of a layer. */
 typedef struct synfire_parameter_info {
@@ -1513,7 +1528,14 @@ typedef struct synfire_state_buffer {
  * layer), in 16-bit layers too, and all results have the bits of synfire_graph_record_synapse_forward() before a forward
  * of that X. X is memory of the tape if every backward of the tape reads it: with ::SYNFIRE_TAPE_RECOMPUTE, except in LI.
  * Otherwise it is memory that the operations of a graph share; a backward that reads X for gradients of parameters then
- * computes it again. */
+ * computes it again.
+ *
+ * With `recurrent_synapse`, the layer also reads its own spikes: X[t] is the sum, rounded once, of `x` or the product of
+ * `synapse`, and of the product of `recurrent_synapse` with the spikes of step t - `recurrent_delay`, in this order. Both
+ * products, and X in 16-bit layers too, are f32 (f64 in an f64 layer). Steps before the first one are those of the layer's
+ * history (synfire_layer_desc::history_steps) or, with `v_init`, `spikes_init`. The pass is recorded step by step, for at
+ * most 4,096 steps, and has the bits of forwards of one step, each after its product; X is memory of the tape if a tape
+ * is kept. `in_place` must be 0. */
 typedef struct synfire_forward_desc {
   /** `sizeof(synfire_forward_desc)`. */
   uint32_t struct_size;
@@ -1552,7 +1574,8 @@ typedef struct synfire_forward_desc {
    *  it again for gradients of weights, so it must not change until then. */
   synfire_buffer synapse_input SYNFIRE_READ("spikes [T, B, K]") SYNFIRE_WITH(synapse);
   /** As synfire_synapse_forward_desc::n_active: X of other rows is +0, and they count in no gradient of the synapse, nor
-   *  do rows that are not active in the layer (synfire_layer_set_n_active()). Only with `synapse`. */
+   *  do rows that are not active in the layer (synfire_layer_set_n_active()). The same holds for the recurrent synapse.
+   *  Only with `synapse`. */
   synfire_buffer n_active SYNFIRE_READ("[1]") SYNFIRE_NULLABLE;
   /** As `w_init`, of the variables beyond V and W that a model with three or four has: all of them if `v_init` is given,
    *  else none. Default: none. */
@@ -1567,13 +1590,26 @@ typedef struct synfire_forward_desc {
   const synfire_state_buffer *state_seq SYNFIRE_NULLABLE;
   /** How many `state_seq` there are. Default: 0. */
   uint64_t n_state_seq SYNFIRE_LENGTH_OF(state_seq);
+  /** A synapse from the layer's spikes to its X: of spikes, with N inputs, N outputs and the type of the layer's
+   *  arithmetic. It may be `synapse` itself. Default: null, no recurrence; LI has none. Since ABI 0.3. */
+  synfire_synapse recurrent_synapse SYNFIRE_NULLABLE;
+  /** Steps from a spike to its effect, with `recurrent_synapse`: 1 to synfire_layer_desc::history_steps. Otherwise 0.
+   *  Since ABI 0.3. */
+  int64_t recurrent_delay;
+  /** Spikes of the `recurrent_delay` steps before the first, the earliest step first, read: ::SYNFIRE_DTYPE_BITS
+   *  `[recurrent_delay, B, ceil(N/32)]`. Given exactly if `v_init` and `recurrent_synapse` are; the layer's history is then
+   *  neither read nor written. Since ABI 0.3. */
+  synfire_buffer spikes_init SYNFIRE_READ("[D, B, N]") SYNFIRE_NULLABLE;
+  /** Spikes of the last `recurrent_delay` steps likewise, written: the `spikes_init` of the window that follows. Optional;
+   *  only with `recurrent_synapse`. Since ABI 0.3. */
+  synfire_buffer spikes_final SYNFIRE_WRITTEN("[D, B, N]") SYNFIRE_NULLABLE;
 } synfire_forward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_FORWARD_DESC_INIT                                                                                 \
   {                                                                                                               \
     (uint32_t)sizeof(synfire_forward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0u, NULL, \
-        NULL, NULL, NULL, 0u, NULL, 0u, NULL, 0u                                                                  \
+        NULL, NULL, NULL, 0u, NULL, 0u, NULL, 0u, NULL, 0, NULL, NULL                                             \
   }
 
 /** A parameter whose gradient a backward computes. */
@@ -1596,7 +1632,13 @@ typedef struct synfire_parameter_gradient {
  * If the forward had a synapse, gradients of its weights and bias are computed too, unless it is frozen or
  * `skip_synapse_gradients` is 1. They become its `"weight_gradient"` and `"bias_gradient"`, with the bits of
  * synfire_graph_record_synapse_backward() after a backward with a `grad_x_seq` of f32 (f64). The synapse's weights and
- * its input must be as in the forward. */
+ * its input must be as in the forward.
+ *
+ * If the forward had a recurrent synapse, gradients go back through its spikes too: dL/dS[t] is `grad_spike_seq`[t] +
+ * dL/dx of the recurrent product at step t + `recurrent_delay`, in f32 (f64 in an f64 layer). The gradients of its weights
+ * are computed as those of `synapse`, from all steps at once after the last of them, with the spikes before the first step
+ * among their inputs. `grad_x_seq` is f32 in 16-bit layers too, and `in_place` must be 0. Gradients of parameters are added
+ * up in the type of their buffer from the last step to the first. */
 typedef struct synfire_backward_desc {
   /** `sizeof(synfire_backward_desc)`. */
   uint32_t struct_size;
@@ -1636,11 +1678,13 @@ typedef struct synfire_backward_desc {
   int32_t add_parameter_gradients SYNFIRE_FLAG;
   /** dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional. */
   synfire_buffer grad_synapse_input SYNFIRE_UPDATED("[T, B, K]") SYNFIRE_NULLABLE;
-  /** 1: gradients of weights and bias are added to what the synapse holds. Default 0: they replace it. */
+  /** 1: gradients of weights and bias are added to what the synapse, and the recurrent one, holds. Default 0: they replace
+   *  it. If both are the same synapse, the recurrent gradients are added to the others. */
   int32_t add_synapse_gradients SYNFIRE_FLAG;
   /** 1: dL/d(input) is added to what `grad_synapse_input` holds. Default 0: it replaces it. */
   int32_t add_input_gradient SYNFIRE_FLAG;
-  /** 1: gradients of weights and bias are not computed, and the synapse's are left as they are. Default 0. */
+  /** 1: gradients of weights and bias are not computed, and those of the synapse, and of the recurrent one, are left as they
+   *  are. Default 0. */
   int32_t skip_synapse_gradients SYNFIRE_FLAG;
   /** Must be zero. */
   uint32_t reserved;
@@ -1656,13 +1700,19 @@ typedef struct synfire_backward_desc {
   const synfire_state_buffer *grad_state_init SYNFIRE_NULLABLE;
   /** How many `grad_state_init` there are. Default: 0. */
   uint64_t n_grad_state_init SYNFIRE_LENGTH_OF(grad_state_init);
+  /** dL/dS of the last `recurrent_delay` steps, read; added to that of these steps: the `grad_spikes_init` of the window that
+   *  follows. f32 (f64 in an f64 layer). Optional; only after a forward with a recurrent synapse. Since ABI 0.3. */
+  synfire_buffer grad_spikes_final SYNFIRE_READ("[D, B, N]") SYNFIRE_NULLABLE;
+  /** dL/dS of the `recurrent_delay` steps before the first one, written: +0 where no step reads them. f32 (f64 in an f64
+   *  layer). Optional; only after a forward with a recurrent synapse. Since ABI 0.3. */
+  synfire_buffer grad_spikes_init SYNFIRE_WRITTEN("[D, B, N]") SYNFIRE_NULLABLE;
 } synfire_backward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_BACKWARD_DESC_INIT                                                                                     \
   {                                                                                                                    \
     (uint32_t)sizeof(synfire_backward_desc), 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0u, 0u, 0, NULL, \
-        0, 0, 0, 0u, NULL, 0u, NULL, 0u, NULL, 0u                                                                      \
+        0, 0, 0, 0u, NULL, 0u, NULL, 0u, NULL, 0u, NULL, NULL                                                          \
   }
 
 /**
@@ -1848,7 +1898,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_get_parameter_info(synfire
                                                                          synfire_parameter_info *info) SYNFIRE_NOEXCEPT;
 
 /**
- * Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; every other variable 0.
+ * Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; every other variable 0, and
+ * no spikes in the history (synfire_layer_desc::history_steps).
  *
  * @param layer  A layer.
  * @param stream The stream to use; null is the context's own. Must be null on the host.
@@ -1911,9 +1962,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_state(synfire_layer 
  *         ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, until done on the host. @allocates a tape, with the first taped eager forward of a layer; on the
  * host and with a synapse, memory for the time of the call; a host context's threads, with the first work for them.
- * @enqueues one kernel on `stream` (two after a parameter change). @capture legal: on a captured stream it becomes part
- * of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream. @threads one at a time per layer.
- * @since ABI 0.1
+ * @enqueues one kernel on `stream` (two after a parameter change), and with a recurrent synapse several for each step.
+ * @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's
+ * own stream. @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_forward(synfire_layer layer, const synfire_forward_desc *desc,
                                                               synfire_stream stream SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
@@ -2124,7 +2175,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_run_backward(synfire_layer
     SYNFIRE_NOEXCEPT;
 
 /** Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row
- *  is a batch row: N values of each state variable. */
+ *  is a batch row: N values of each state variable, and the spikes of its history (synfire_layer_desc::history_steps),
+ *  which are reset, copied to other layers, and in snapshots. */
 typedef struct synfire_state_desc {
   /** `sizeof(synfire_state_desc)`. */
   uint32_t struct_size;
@@ -2151,8 +2203,8 @@ typedef struct synfire_copy_rows_desc {
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is written: its
-   *  rows can be copied to other rows of it. */
+  /** The layer to read, of the same model, number of neurons, arithmetic and number of steps in its history. It may be the
+   *  layer that is written: its rows can be copied to other rows of it. */
   synfire_layer source;
   /** First batch row of `source`. Default: 0. */
   int64_t first_row;
@@ -2178,8 +2230,8 @@ typedef struct synfire_copy_rows_desc {
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
  *         another stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks no. @allocates no. @enqueues one kernel on `stream`. @capture legal: on a captured stream
- * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * @blocks no. @allocates no. @enqueues one kernel on `stream`, two with a history. @capture legal: on a captured
+ * stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_reset_rows(
@@ -2264,8 +2316,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_snapshot(synfire_layer lay
  * Restores a snapshot. Data that is not a snapshot, is of another model, type or shape, or has changed since the
  * snapshot was taken is refused, and the state is left unchanged.
  *
- * @param layer A layer with the model, arithmetic and number of neurons from which the snapshot was taken. The rows may
- *              be different ones.
+ * @param layer A layer with the model, arithmetic, number of neurons and number of steps in the history from which the
+ *              snapshot was taken. The rows may be different ones.
  * @param desc  The rows, as many as the snapshot has; null means all. `buffer` must be null.
  * @param data  The snapshot. One that a replay took (synfire_graph_record_snapshot()) is accepted too; it has no
  *              checksum.
@@ -5091,8 +5143,9 @@ typedef struct synfire_synapse_desc {
   int32_t gradient_bits;
   /** One of `SYNFIRE_INITIALIZATION_*`. Default: uniform. */
   int32_t initialization SYNFIRE_ONE_OF(SYNFIRE_INITIALIZATION);
-  /** Must be zero. */
-  uint32_t reserved;
+  /** 1: no connection from input i to output i, as with a mask whose diagonal is 0: for a recurrent synapse whose neurons
+   *  do not read themselves. K must be N. Default: 0. Since ABI 0.3; before, it had to be 0. */
+  int32_t no_self_connections SYNFIRE_FLAG;
   /** A factor on the initial weights, at most 1e30. Default: 1. */
   double gain;
   /** Any number. Different seeds give independent weights. */
@@ -5113,7 +5166,7 @@ typedef struct synfire_synapse_desc {
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u, 0, 0.0f }
+  { (uint32_t)sizeof(synfire_synapse_desc), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0u, NULL, 0u, 0, 0.0f }
 
 /** Who shares an entry of an array. */
 enum {
@@ -5291,6 +5344,69 @@ typedef struct synfire_population_desc {
 #define SYNFIRE_POPULATION_DESC_INIT \
   { (uint32_t)sizeof(synfire_population_desc), 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0u }
 
+/** How to create a synapse with a delay for each connection. Zero means the default in every field except `struct_size`,
+ * the two lengths and `max_delay`.
+ *
+ * A spike of input k at step t reaches output n at step t + D[n, k], in whole steps from 0 to `max_delay`, M. Inputs are
+ * spikes. The arrays are `"weight"` `[N, K]`, `"delay"` `[N, K]`, `"bias"` `[N]` with a bias and, with learnt delays,
+ * `"width"` `[1]`.
+ *
+ * Learnt delays are dilated convolutions with learnable spacings: Hammouamri, Khalfaoui-Hassani and Masquelier, "Learning
+ * delays in spiking neural networks using dilated convolutions with learnable spacings" (ICLR 2024). A connection then has
+ * a weight at every delay d, from 0 to M, the more the nearer d is to D[n, k], which need not be whole:
+ *
+ *     w[n, k, d] = W[n, k] * G(d - D[n, k])        G(d - D) = exp(-(d - D)^2 / (2 * width^2)) / c
+ *
+ * with c such that the G of a connection add up to 1. A training begins with a large width, and writes smaller ones as it
+ * goes on: synfire_synapse_write() of `"width"`. Evaluation rounds D to the nearest step
+ * (synfire_synapse_forward_desc::round_delays). @since ABI 0.3 */
+typedef struct synfire_delayed_desc {
+  /** `sizeof(synfire_delayed_desc)`. */
+  uint32_t struct_size;
+  /** Type of the arrays, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`. */
+  int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
+  /** Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29. */
+  int64_t n_inputs SYNFIRE_REQUIRED;
+  /** Outputs N, at least 1. */
+  int64_t n_outputs SYNFIRE_REQUIRED;
+  /** The longest delay M in steps, 1 to 255. */
+  int32_t max_delay SYNFIRE_REQUIRED;
+  /** 1: delays are learnt. Default 0: they are fixed, whole, and have no gradient. */
+  int32_t learn_delays SYNFIRE_FLAG;
+  /** The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must be 0 with fixed
+   *  delays. */
+  double width;
+  /** 1: with a bias. Default 0: without. */
+  int32_t bias SYNFIRE_FLAG;
+  /** 1: without gradients. Default 0: with. */
+  int32_t frozen SYNFIRE_FLAG;
+  /** As synfire_synapse_desc::gradient_bits. */
+  int32_t gradient_bits;
+  /** As synfire_synapse_desc::initialization, of weights and bias. */
+  int32_t initialization SYNFIRE_ONE_OF(SYNFIRE_INITIALIZATION);
+  /** As synfire_synapse_desc::weight_bits, of the w[n, k, d]. */
+  int32_t weight_bits;
+  /** Must be zero. */
+  uint32_t reserved;
+  /** A factor on the initial weights, at most 1e30. Default: 1. */
+  double gain;
+  /** Any number. Different seeds give independent weights and delays. */
+  uint64_t seed;
+  /** The delays `[N, K]` at the start, each from 0 to M, and whole if they are fixed. Read during the call. Default: drawn
+   *  with `seed`, uniform from 0 to M. */
+  const double *delays SYNFIRE_NULLABLE;
+  /** How many numbers `delays` has: N * K, or 0 without them. */
+  uint64_t delays_length SYNFIRE_LENGTH_OF(delays);
+  /** As synfire_synapse_desc::mask: connections `[N, K]`. */
+  const uint8_t *mask SYNFIRE_NULLABLE;
+  /** How many bytes `mask` has: N * K, or 0 without one. */
+  uint64_t mask_length SYNFIRE_LENGTH_OF(mask);
+} synfire_delayed_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_DELAYED_DESC_INIT \
+  { (uint32_t)sizeof(synfire_delayed_desc), 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u, NULL, 0u }
+
 /** Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory(). */
 typedef struct synfire_synapse_memory {
   /** `sizeof(synfire_synapse_memory)`; set before the call. */
@@ -5346,8 +5462,8 @@ typedef struct synfire_synapse_info {
   int32_t takes_dropout SYNFIRE_FLAG;
   /** The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default. */
   int32_t gradient_bits;
-  /** The kind: `"dense"`, `"one_to_one"`, `"conv2d"`, `"population"` or `"normalization"`. A constant string that lives as
-   *  long as the library. */
+  /** The kind: `"dense"`, `"one_to_one"`, `"conv2d"`, `"population"`, `"delayed"` or `"normalization"`. A constant string
+   *  that lives as long as the library. */
   const char *kind;
   /** The bits of its weights on their grid, 8, 16 or 24; 0 if they have none. */
   int32_t weight_bits;
@@ -5432,8 +5548,9 @@ typedef struct synfire_synapse_rounding {
 typedef struct synfire_synapse_forward_desc {
   /** `sizeof(synfire_synapse_forward_desc)`. */
   uint32_t struct_size;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** 1: a synapse with learnt delays rounds each D[n, k] to the nearest step, half-way ones up: w[n, k, d] is W[n, k]
+   *  there and 0 elsewhere, as in an evaluation. Default 0. Has no effect on other synapses. Since ABI 0.3. */
+  int32_t round_delays SYNFIRE_FLAG;
   /** Steps T, at least 1. */
   int64_t n_steps SYNFIRE_REQUIRED;
   /** Batch rows B. Default: 1. */
@@ -5454,11 +5571,17 @@ typedef struct synfire_synapse_forward_desc {
    *  must divide K. With the channels of a map, all places of a channel are kept or dropped together. 0 without a mask.
    *  Default: K, a bit for each input. Since ABI 0.3. */
   int64_t mask_channels;
+  /** The spikes of the last M steps before step 0, the earliest one first, for a synapse with delays; any other one
+   *  refuses it. ::SYNFIRE_DTYPE_BITS (`[M, B, ceil(K/32)]` words), read. Default: there were none. Since ABI 0.3. */
+  synfire_buffer history SYNFIRE_READ("[M, B, K]") SYNFIRE_NULLABLE;
+  /** The `history` of the next T steps, likewise, written; rows that are not active get theirs of `history`. Must not
+   *  overlap `history`, which the backward reads: copy it there after that. Since ABI 0.3. */
+  synfire_buffer next_history SYNFIRE_WRITTEN("[M, B, K]") SYNFIRE_NULLABLE;
 } synfire_synapse_forward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_FORWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_forward_desc), 0u, 0, 0, NULL, NULL, NULL, NULL, NULL, 0 }
+  { (uint32_t)sizeof(synfire_synapse_forward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, NULL, 0, NULL, NULL }
 
 /** The gradients of a product, from dL/dy.
  *
@@ -5502,11 +5625,14 @@ typedef struct synfire_synapse_backward_desc {
   synfire_buffer input_scale SYNFIRE_READ("[1]") SYNFIRE_WITH(input_mask);
   /** As synfire_synapse_forward_desc::mask_channels, and the same as in the forward. Since ABI 0.3. */
   int64_t mask_channels;
+  /** As synfire_synapse_forward_desc::history, and the same as in the forward: its spikes count in the gradients of the
+   *  arrays, and have no dL/dx. Since ABI 0.3. */
+  synfire_buffer history SYNFIRE_READ("[M, B, K]") SYNFIRE_NULLABLE;
 } synfire_synapse_backward_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT \
-  { (uint32_t)sizeof(synfire_synapse_backward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0u, NULL, NULL, 0 }
+  { (uint32_t)sizeof(synfire_synapse_backward_desc), 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0u, NULL, NULL, 0, NULL }
 
 /** Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products
  * of synapses take (synfire_synapse_forward_desc::input_mask and synfire_synapse_forward_desc::input_scale).
@@ -5646,6 +5772,52 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_population(
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create_population(synfire_context context,
                                                                           const synfire_population_desc *desc,
                                                                           synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
+
+/**
+ * Computes how much memory a synapse with delays would take, before anything is allocated.
+ *
+ * @param desc           The synapse.
+ * @param[in,out] memory In: `struct_size`. Out: everything else.
+ * @return As synfire_synapse_query_memory().
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_delayed(const synfire_delayed_desc *desc,
+                                                                             synfire_synapse_memory *memory)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Creates a synapse with a delay for each connection.
+ *
+ * Its product is that of a dense synapse (::synfire_synapse_forward_desc) over the inputs x[t - d, k] of all delays d from
+ * 0 to M, with the weights w[n, k, d]: in f32 an exact sum, on one grid for each output. With fixed delays w[n, k, d] is
+ * W[n, k] where d = D[n, k], and 0 elsewhere; with learnt ones as ::synfire_delayed_desc says, computed in f64 and rounded
+ * once to the type of the synapse.
+ *
+ * dL/dw[n, k, d] and dL/db[n] are the gradients of that dense synapse (::synfire_synapse_backward_desc). In f64, over
+ * ascending d from +0, each rounded once:
+ *
+ *     dL/dW[n, k] = sum of dL/dw[n, k, d] * G(d - D)
+ *     dL/dD[n, k] = W[n, k] / width^2 * sum of dL/dw[n, k, d] * G(d - D) * (d - m)        m = sum of d * G(d - D)
+ *
+ * dL/dx[t, k] is the sum of the dL/dx of that dense synapse at the steps t + d of the pass, over ascending d, in the type of
+ * the synapse; with `add_input_gradient`, the sum begins with what `grad_input` holds. The backward is that of a forward
+ * without synfire_synapse_forward_desc::round_delays.
+ *
+ * A delay that a training moves below 0 or above M becomes 0 or M. synfire_synapse_write() refuses `"delay"` outside of
+ * these bounds, fixed ones that are not whole, and a `"width"` below 1e-3 or above 1e6. Delays where the mask has no
+ * connection have no effect, and their gradients are 0. It takes no dropout, and no layer's pass takes it
+ * (synfire_forward_desc::synapse): its product is an operation of its own.
+ *
+ * @param context      The context it belongs to.
+ * @param desc         What to create.
+ * @param[out] synapse Receives the handle, or null on failure.
+ * @return As synfire_synapse_create().
+ * @blocks yes. @allocates yes. @enqueues copies and kernels, and waits for them. @capture legal (they do not become part of
+ * a capture). @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_create_delayed(synfire_context context,
+                                                                       const synfire_delayed_desc *desc,
+                                                                       synfire_synapse *synapse) SYNFIRE_NOEXCEPT;
 
 /**
  * Computes how much memory a convolution would take, before anything is allocated.
@@ -6287,6 +6459,130 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_graph_record_optimizer_step(synf
     SYNFIRE_NOEXCEPT;
 
 /** @} */
+/** @addtogroup communicator
+ * @{ */
+
+/** One rank of a group that trains a network together: synfire_network_desc::communicator. Since ABI 0.3. */
+typedef struct synfire_communicator_s *synfire_communicator;
+
+/** How the ranks of a group reach each other: synfire_communicator_desc::transport. Since ABI 0.3. */
+enum {
+  /** ::SYNFIRE_TRANSPORT_MPI. */
+  SYNFIRE_TRANSPORT_AUTO = 0,
+  /** Ranks of one process, each with its own context and on its own thread. */
+  SYNFIRE_TRANSPORT_LOOPBACK = 1,
+  /** The processes of `MPI_COMM_WORLD`. The library `libsynfire_mpi.so` is loaded, which belongs to one MPI; it initialises
+   *  MPI unless the program has done so, with `MPI_THREAD_SERIALIZED` at least. */
+  SYNFIRE_TRANSPORT_MPI = 2
+};
+
+/** How to create a communicator. Zero means the default in every field except `struct_size`. Since ABI 0.3. */
+typedef struct synfire_communicator_desc {
+  /** `sizeof(synfire_communicator_desc)`. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_TRANSPORT_*`. */
+  int32_t transport SYNFIRE_ONE_OF(SYNFIRE_TRANSPORT);
+  /** This rank, 0 to `size` - 1; another one on every thread or process of the group. 0 if `size` is 0. */
+  int32_t rank;
+  /** How many ranks the group has, at most 65,536. Default 0: rank and size are those of the environment, from the first
+   *  of these pairs of variables that is there: `SYNFIRE_RANK` and `SYNFIRE_WORLD_SIZE`, `OMPI_COMM_WORLD_RANK` and
+   *  `OMPI_COMM_WORLD_SIZE`, `PMI_RANK` and `PMI_SIZE`, `SLURM_PROCID` and `SLURM_NTASKS`; without any, those of MPI.
+   *  What MPI says must agree with both. */
+  int32_t size;
+  /** The name of the group among those of the process, 1 to 64 bytes: ranks of one name belong together. Null: the group
+   *  without a name. For ::SYNFIRE_TRANSPORT_LOOPBACK alone. */
+  const char *id SYNFIRE_NULLABLE;
+  /** The longest wait for the other ranks, in nanoseconds. Default: 60 seconds. A negative value waits for ever. */
+  int64_t timeout_ns;
+} synfire_communicator_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_COMMUNICATOR_DESC_INIT \
+  { (uint32_t)sizeof(synfire_communicator_desc), 0, 0, 0, NULL, 0 }
+
+/** The properties of a communicator: synfire_communicator_get_properties(). Since ABI 0.3. */
+typedef struct synfire_communicator_properties {
+  /** `sizeof(synfire_communicator_properties)`; set before the call. */
+  uint32_t struct_size;
+  /** One of `SYNFIRE_TRANSPORT_*`, but ::SYNFIRE_TRANSPORT_AUTO. */
+  int32_t transport SYNFIRE_ONE_OF(SYNFIRE_TRANSPORT);
+  /** This rank. */
+  int32_t rank;
+  /** How many ranks there are. */
+  int32_t size;
+} synfire_communicator_properties;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_COMMUNICATOR_PROPERTIES_INIT \
+  { (uint32_t)sizeof(synfire_communicator_properties), 0, 0, 0 }
+
+/**
+ * Creates a communicator: every rank of the group makes this call, and it returns when all have. The page "Many machines"
+ * has programs.
+ *
+ * A rank whose process has ended or was killed is found within 10 seconds: calls of the other ranks that wait for it
+ * return ::SYNFIRE_ERROR_PEER_LOST, and so does every later call that would need it. A call
+ * that fails between two exchanges gives up the group for all ranks, as synfire_communicator_abort() does.
+ *
+ * @param context           The context it belongs to, of the host backend.
+ * @param desc              What to create; null means all defaults.
+ * @param[out] communicator Receives the handle, or null on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: the environment has no
+ *         such rank, or the rank is taken), ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_UNSUPPORTED (a CUDA context, no
+ *         MPI, or no library for it), ::SYNFIRE_ERROR_PEER_LOST (not all ranks came in time),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY.
+ * @blocks until all ranks have called it, or the time-out. @allocates host memory. @enqueues no. @capture legal.
+ * @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_communicator_create(
+    synfire_context context, const synfire_communicator_desc *desc SYNFIRE_NULLABLE, synfire_communicator *communicator)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Destroys a communicator. It lives on as long as networks that use it. Other ranks are told when it is freed; where they
+ * may be waiting for this one, synfire_communicator_abort() tells them at once.
+ *
+ * @param communicator A communicator, or null (nothing happens). A stale handle is ignored.
+ * @blocks no (it queues). @allocates no. @enqueues no. @capture legal. @threads any, also finalizers. @since ABI 0.3
+ */
+SYNFIRE_API void SYNFIRE_CALL synfire_communicator_destroy(synfire_communicator communicator SYNFIRE_NULLABLE)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Returns which rank this is, and of how many.
+ *
+ * @param communicator        A communicator.
+ * @param[in,out] properties  In: `struct_size`. Out: everything else; untouched on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_communicator_get_properties(synfire_communicator communicator,
+                                                                            synfire_communicator_properties *properties)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Waits until every rank has made this call: for example, until rank 0 has written a file that the others read.
+ *
+ * @param communicator A communicator.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_PEER_LOST, ::SYNFIRE_ERROR_INVALID_ARGUMENT (other
+ *         ranks make another call, such as synfire_network_train()), ::SYNFIRE_ERROR_BUSY.
+ * @blocks until all ranks have called it. @allocates no. @enqueues no. @capture legal.
+ * @threads one call at a time that exchanges something, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_communicator_barrier(synfire_communicator communicator)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Gives up a group: calls of all ranks that wait for each other, also of this one on another thread, and all later ones
+ * return ::SYNFIRE_ERROR_PEER_LOST. For a program that cannot go on.
+ *
+ * @param communicator A communicator.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE.
+ * @blocks no. @allocates no. @enqueues no. @capture legal. @threads any. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_communicator_abort(synfire_communicator communicator) SYNFIRE_NOEXCEPT;
+
+/** @} */
 /** @addtogroup network
  * @{ */
 
@@ -6396,19 +6692,26 @@ typedef struct synfire_network_desc {
   /** As synfire_graph_desc::n_slots, of the inference graph. Default: 0. */
   uint32_t n_slots;
   /** 1: spikes and potentials between the stages and their gradients are transient (::SYNFIRE_MEMORY_TRANSIENT), which
-   *  takes less memory, and synfire_network_get_buffer() does not give them out. Where a layer of the network has fewer
-   *  active rows than the batch (synfire_layer_set_n_active()), what belongs to other rows is then undefined. A network
-   *  that is made of a file has 0. Default: 0. @since ABI 0.3 */
+   *  takes less memory, and synfire_network_get_buffer() gives out only those that the program has asked for
+   *  (synfire_network_keep()). Where a layer of the network has fewer active rows than the batch
+   *  (synfire_layer_set_n_active()), what belongs to other rows is then undefined. A network that is made of a file has
+   *  0. Default: 0. @since ABI 0.3 */
   int32_t transient_arrays SYNFIRE_FLAG;
   /** One of `SYNFIRE_OWN_LOSS_*`: a program may compute gradients itself. The network then needs an optimiser, and
    *  no loss, and `transient_arrays` must be 0, because the two graphs pass arrays on to each other. Default:
    *  ::SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3. */
   int32_t own_loss SYNFIRE_ONE_OF(SYNFIRE_OWN_LOSS);
+  /** The ranks that train and evaluate the network together, each a part of the rows of every batch: rank r of W ranks has
+   *  the rows from the integer part of r B / W to that of (r + 1) B / W. Each rank makes the same calls with the same
+   *  stages, values and data; building, new data, training and evaluation are calls that wait for the other ranks, and
+   *  compare. Results and files have the bits of one rank. Inference is each rank's own, with all B rows. `batch` must be at
+   *  least W, `own_loss` 0, and graphs of training and evaluation are not given out. Null: none. Since ABI 0.3. */
+  synfire_communicator communicator SYNFIRE_NULLABLE;
 } synfire_network_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_NETWORK_DESC_INIT \
-  { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u, 0, 0 }
+  { (uint32_t)sizeof(synfire_network_desc), 0, 0, 0, 0u, 0, 0u, 0, 0, NULL }
 
 /** Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.
  * */
@@ -6433,7 +6736,7 @@ typedef struct synfire_network_memory {
   /** Page-locked memory: input and output of the inference graph. */
   uint64_t pinned_bytes;
   /** The data sets that the network has now, in device memory, or in page-locked memory with the input's value
-   *  `"pinned"`. */
+   *  `"pinned"`. Of data in files (synfire_network_open_data()), what is in memory, page-locked too. */
   uint64_t data_bytes;
 } synfire_network_memory;
 
@@ -6562,8 +6865,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_dropout(synfire_netw
  * - `"frozen"`: 1 if it is not trained. Default: 0. What is frozen when the network is built has no gradients and no
  *   moments, and stays frozen. Later, 1 freezes as synfire_optimizer_set_factors() does, and 0 goes on with the moments
  *   of before.
- * - `"gradient_bits"`, `"initialization"`, `"gain"`, `"seed"` and, since ABI 0.3, `"weight_bits"`, as in
- *   ::synfire_synapse_desc.
+ * - `"gradient_bits"`, `"initialization"`, `"gain"`, `"seed"` and, since ABI 0.3, `"weight_bits"` and
+ *   `"no_self_connections"`, as in ::synfire_synapse_desc.
  * - `"learning_rate_factor"` and `"weight_decay_factor"` of the weights, both 1 by default, and
  *   `"bias_learning_rate_factor"` and `"bias_weight_decay_factor"` of the bias, 1 and 0. They can change after the network
  *   was built, since ABI 0.3.
@@ -6605,7 +6908,13 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_neurons(synfire_netw
     SYNFIRE_NOEXCEPT;
 
 /**
- * Adds the readout. It has no values.
+ * Adds the readout. Its value:
+ *
+ * - `"continues"`: 1: in the inference graph, the readout goes on over the replays since the last reset of the state: with
+ *   T = 1, the mean of frame after frame is that of the sequence. For a sum, a mean or a maximum. Spikes give the same bits as
+ *   one replay of all steps; V is added in f64 in the order of the steps, whatever the number of steps of a replay. What it
+ *   has added up is a part of the state, which files have, and 0 after a reset. The other graphs begin with each replay.
+ *   Default: 0. Since ABI 0.3.
  *
  * @param network   A network that ends with neurons.
  * @param name      The name of the stage.
@@ -6692,8 +7001,8 @@ typedef struct synfire_stage_desc {
   uint32_t struct_size;
   /** Must be zero. */
   uint32_t reserved;
-  /** `"input"`, `"dropout"`, `"synapse"`, `"conv2d"`, `"scale"`, `"population"`, `"normalization"`, `"pool"`, `"upsample"`,
-   *  `"pad"`, `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`, `"flatten"`, `"neurons"`, `"readout"`, `"loss"`
+  /** `"input"`, `"dropout"`, `"synapse"`, `"conv2d"`, `"scale"`, `"population"`, `"delayed"`, `"normalization"`, `"pool"`,
+   *  `"upsample"`, `"pad"`, `"sum"`, `"and"`, `"iand"`, `"concatenate"`, `"group_mean"`, `"flatten"`, `"neurons"`, `"readout"`, `"loss"`
    *  or `"optimizer"`. */
   const char *kind;
   /** The name of the stage. */
@@ -6723,13 +7032,14 @@ typedef struct synfire_stage_desc {
  * spikes, or at their V if the port `"v"` is named.
  *
  * An edge may have a delay (synfire_stage_input::delay). Neurons that are read with one keep their last spikes, as many
- * steps as the longest delay: a part of the state, which continues from replay to replay, is 0 after a reset, and is in
- * files. Rows that are not active in the layer (synfire_layer_set_n_active()) keep theirs. Until the neurons that a stage
- * names have been added, only sums can read a convolution or a scale that names them. A cycle is recorded step by step,
- * so that a network with cycles has at most 4,096 steps. Synapses, convolutions, scales, sums, AND, IAND, concatenations,
- * flattened maps, dropouts and neurons can be in a cycle. What is in no cycle takes all steps at once. The X of recurrent
- * neurons is a sum in the order of its inputs, the recurrent one last. Gradients go back through the cycle to the first
- * step of the replay, and not beyond it.
+ * steps as the longest delay: the history of the layer (synfire_layer_desc::history_steps), a part of its state, which
+ * continues from replay to replay, is 0 after a reset, and is in files and snapshots. Rows that are not active in the
+ * layer (synfire_layer_set_n_active()) keep theirs. Until the neurons that a stage names have been added, only sums can
+ * read a convolution or a scale that names them. A cycle is recorded step by step, so that a network with cycles has at
+ * most 4,096 steps. Synapses, convolutions, scales, sums, AND, IAND, concatenations, flattened maps, dropouts and
+ * neurons can be in a cycle. What is in no cycle takes all steps at once. The X of recurrent neurons is a sum in the
+ * order of its inputs, the recurrent one last. Gradients go back through the cycle to the first step of the replay, and
+ * not beyond it.
  *
  * These kinds have no function of their own. `[T, B, N]` is the shape of what they read:
  *
@@ -6745,6 +7055,13 @@ typedef struct synfire_stage_desc {
  *   synapse. It needs `"n_cells"`, unless it has `"weights_of"`, the name of another one whose mu and sigma it uses. Values:
  *   `"lower"`, `"upper"`, `"sigma"`, `"frozen"`; the factors of the learning rate and the weight decay as of a synapse, of mu
  *   (1 and 0) and, with `"sigma_"`, of sigma (1 and 0).
+ * - `"delayed"`: a synapse with a delay for each connection (::synfire_delayed_desc), of spikes, which neurons read as they
+ *   read a synapse. It needs `"n_outputs"` and `"max_delay"`. Values: `"learn_delays"`, `"width"`, which can change between
+ *   replays and is at the start as in the descriptor, `"bias"` (default 1), `"frozen"`, `"gradient_bits"`,
+ *   `"initialization"`, `"gain"`, `"seed"` and `"weight_bits"`; the factors of the learning rate and the weight decay as of
+ *   a synapse, of the weights (1 and 1), with `"bias_"` of the bias (1 and 0), and with `"delay_"` of the delays (1 and 0).
+ *   Training computes with the width; evaluation and inference round the delays. The spikes of the last `max_delay` steps
+ *   are a part of the state. It cannot be in a cycle.
  * - `"group_mean"`: the means of groups of `"group_size"` neighbours, `[T, B, N / group_size]` (::synfire_group_mean_desc).
  * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
  * - `"conv2d"`: a convolution of maps (::synfire_conv2d_desc), which neurons read as they read a synapse. It needs
@@ -6908,6 +7225,32 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_class_weights(synfir
     SYNFIRE_NOEXCEPT;
 
 /**
+ * Asks for arrays that training, evaluation and inference shall leave behind: synfire_network_get_buffer() gives them out.
+ * Each replay overwrites them with those of its own rows. A network keeps nothing that nobody asks for and no stage reads,
+ * and what is kept changes no bit of any result. A name is that of a stage, a dot and one of:
+ *
+ * - of neurons: `"spikes"` and `"v"` `[T, B, N]`, and what the loss makes of them, `"grad_spikes"` and `"grad_v"`; `"counts"`
+ *   `[B, N]`, the number of spikes in the steps that count, in the type of the network.
+ * - of other stages between inputs and losses, but for those that only pass on what they read (a dropout, a flattened map, a
+ *   readout of every step): `"output"`, and its gradient `"grad_output"`. The output of a synapse is the X of the neurons,
+ *   which is otherwise computed inside their operation. The output of a readout that leaves the network is page-locked, as
+ *   without this call, and training and evaluation then write it too.
+ * - `"monitor"` of neurons, and of stages with weights: what synfire_network_get_monitor() returns.
+ *
+ * The whole network decides where gradients arrive, so synfire_network_build() refuses those that nothing computes. Files do not have what was asked for.
+ *
+ * @param network A network that is not built.
+ * @param names   One name, or several with spaces between them. One that was asked for before is kept once.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: no name, or one that no
+ *         stage has), ::SYNFIRE_ERROR_WRONG_ORDER (the network is built), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
+ *         ::SYNFIRE_ERROR_BUSY. After a failure, nothing has changed.
+ * @blocks no. @allocates host memory. @enqueues no. @capture legal.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_keep(synfire_network network, const char *names)
+    SYNFIRE_NOEXCEPT;
+
+/**
  * Computes how much memory a network takes, before anything of it is allocated: all parts are made and all graphs
  * recorded, for data without lengths and sample weights, on a device that only counts.
  *
@@ -7041,6 +7384,94 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_netwo
                                                                    uint64_t n_arrays SYNFIRE_LENGTH_OF(arrays))
     SYNFIRE_NOEXCEPT;
 
+/** Rows of an array of a data set in a file: synfire_network_open_data(). Since ABI 0.3. */
+typedef struct synfire_data_file {
+  /** The path, in UTF-8: of a safetensors file; of the index of its shards, which ends in `".json"`; or of an array of
+   *  NumPy, which ends in `".npy"`. */
+  const char *path;
+  /** The name of the tensor `[r, ...]` in the file, of any r rows. Null: of a `".npy"` file, which has one array. */
+  const char *tensor SYNFIRE_NULLABLE;
+  /** The name of a stage, as synfire_network_array::stage. */
+  const char *stage SYNFIRE_NULLABLE;
+  /** One of `SYNFIRE_ARRAY_*`, but not ::SYNFIRE_ARRAY_OUTPUTS. */
+  int32_t role SYNFIRE_ONE_OF(SYNFIRE_ARRAY);
+  /** Must be zero. */
+  uint32_t reserved;
+} synfire_data_file;
+
+/** How to read a data set that stays in files: synfire_network_open_data(). Zero means the default in every field except
+ *  `struct_size`.
+ *
+ * A block is S rows of the data set that follow each other; the last one has those that are left. The training rows of
+ * an epoch are in this order, where M is the number of blocks and W that of a window:
+ *
+ * - If W is less than M, the blocks are permuted: at place b of epoch e is block row(b) of ::synfire_shuffle_desc, with
+ *   R = M, the seed of the order, and keys from the counters i, 0x6B636C62, low word of e, high word of e. Otherwise
+ *   block b is at place b.
+ * - W places in turn are a window, w = 0, 1, 2 ... The last one has those that are left. Its rows are those of its
+ *   blocks, one block after the other.
+ * - The rows of each window are permuted: at place p of the window is its row row(p), with R = the rows of the window, the
+ *   same seed, and keys from the counters 8w + i, 0x66756873, low word of e, high word of e.
+ * - Window follows window, and batches are cut from the rows of the epoch.
+ *
+ * If one window has all rows, that is the order of data that are given by synfire_network_set_data(). The order depends
+ * on nothing else: not on the files, the threads or the batch. Evaluation data are in the order of the files.
+ * @since ABI 0.3 */
+typedef struct synfire_network_data_desc {
+  /** `sizeof(synfire_network_data_desc)`. */
+  uint32_t struct_size;
+  /** Threads that read ahead, at most 64. Default: 2 on a CUDA context, and on a host context with threads of its own; on a
+   *  host context with one thread or with the program's job system none, and the calling thread reads when it needs
+   *  rows. */
+  uint32_t n_readers;
+  /** Rows S of a block, at most 2^32 - 1. Default: as many as have 1 MiB together in all arrays, at least 1. */
+  int64_t block_rows;
+  /** Blocks W of a window, whose rows are permuted together. Default: 32. */
+  int64_t window_blocks;
+} synfire_network_data_desc;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_NETWORK_DATA_DESC_INIT \
+  { (uint32_t)sizeof(synfire_network_data_desc), 0u, 0, 0 }
+
+/**
+ * Sets a data set of rows that stay in files, in place of synfire_network_set_data(): it may be larger than memory.
+ * Training and evaluation read the rows that they need and some ahead, window by window
+ * (::synfire_network_data_desc), and compute the bits of the same rows in memory in the same order. In memory are three
+ * windows, and more of them if a batch has more rows than a window; of a data set of one window, its rows. On a CUDA
+ * context that memory is page-locked, and replays read it there.
+ *
+ * Each array has one entry or several, whose rows follow each other in the order of the entries. All arrays have as many
+ * rows. An element in the file has the type and the bits that the array has in memory: F32, F16, BF16, F64 or U8 as the
+ * `"dtype"` says, U32 for packed spikes, labels and lengths; and the tensor has the shape of the array after its rows,
+ * with axes of length 1 or without. Rows in `".npy"` files are in C order and little-endian.
+ *
+ * The files stay open, and must not change, until other data are set or the network is destroyed. Of them, only headers are
+ * read in this call. Elements are looked at when they are read, as synfire_network_set_data() does. What is refused
+ * then, and a file that cannot be read or has become shorter, is an error of the call that needs the rows, before the
+ * batch with them begins: training has learnt the batches before it, and goes on with that batch once the rows can be
+ * read.
+ *
+ * The place in the order is part of a file of the network. A training that is loaded goes on where it stopped, with the
+ * same bits, once the network has data of as many rows in the same order; otherwise it begins with batch 0 of epoch 0, as
+ * it does when data are set. The graphs of such data are launched by synfire_network_train() and
+ * synfire_network_evaluate() alone: synfire_network_get_graph() does not give them out.
+ *
+ * @param network A built network with a loss, and for training data with an optimiser.
+ * @param set     One of `SYNFIRE_DATA_*`.
+ * @param files   The arrays. A file may be in several entries.
+ * @param n_files How many entries there are, 1 to 65,536.
+ * @param desc    How to read them. Null: all defaults.
+ * @return As synfire_network_set_arrays(), and ::SYNFIRE_ERROR_STRUCT_SIZE; ::SYNFIRE_ERROR_INVALID_ARGUMENT also if a file
+ *         cannot be opened, is damaged, or has no such tensor, or one of another type or shape.
+ * @blocks until replays of the data's graph that were launched before are done, and the headers are read. @allocates yes,
+ * and makes threads. @enqueues nothing but a warm-up of the graph, and waits for it. @capture legal (they do not become
+ * part of a capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_open_data(
+    synfire_network network, int32_t set SYNFIRE_ONE_OF(SYNFIRE_DATA), const synfire_data_file *files,
+    uint64_t n_files SYNFIRE_LENGTH_OF(files), const synfire_network_data_desc *desc SYNFIRE_NULLABLE) SYNFIRE_NOEXCEPT;
+
 /**
  * Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order of its own, as
  * synfire_shuffle_desc says; its last batch may be smaller. Afterwards the state of the neurons is reset.
@@ -7049,11 +7480,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_netwo
  * @param n_batches      How many batches, also beyond the end of an epoch. 0: those that are left of the epoch.
  * @param[in,out] result In: `struct_size`. Out: everything else.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: as many batches would go
- *         beyond the end of the optimiser's schedule, even if steps are left out), ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         beyond the end of the optimiser's schedule, even if steps are left out; or rows of a file cannot be read or have an
+ *         element that is not allowed, synfire_network_open_data()), ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_WRONG_ORDER (not built, no optimiser, no data, or a replay with a part of the network is in
  *         flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK,
  *         ::SYNFIRE_ERROR_BUSY (also: a graph of the network is being launched), ::SYNFIRE_ERROR_OUT_OF_MEMORY (nothing has
- *         been learnt). After an error of the device or of the context's job system, batches may have been learnt: the
+ *         been learnt). After an error of the device, of the context's job system or of a file, batches may have been learnt: the
  *         text says how many were launched before the one that failed, with which the training goes on, or that the step
  *         of that one had begun, so that it has been learnt in part. The states of the neurons are then as they were.
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
@@ -7247,8 +7679,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_optimizer(synfire_ne
  * @param network    A built network.
  * @param kind       One of `SYNFIRE_NETWORK_GRAPH_*`.
  * @param[out] graph Receives the handle, or null on failure.
- * @return As synfire_network_get_synapse(); ::SYNFIRE_ERROR_WRONG_ORDER also if the network has no data for the graph, or
- *         no loss of the program's own.
+ * @return As synfire_network_get_synapse(); ::SYNFIRE_ERROR_WRONG_ORDER also if the network has no data for the graph,
+ *         has them in files (synfire_network_open_data()), or has no loss of the program's own.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
@@ -7266,16 +7698,64 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_graph(synfire_networ
  *                    program's own, page-locked too and 0 at first: for an output without a loss, the name of its stage and
  *                    `".gradient"`, of the same shape; for a loss, `".labels"` or `".targets"`. Or what training and evaluation leave in device
  *                    memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or `".grad_v"`,
- *                    as far as the network has it. With the input's value `"replace_nonfinite"`, `"n_replaced"`,
- *                    page-locked: one u64, how many numbers each replay of the inference graph replaced (in the slot of
+ *                    as far as the network needs it, and all that synfire_network_keep() was asked for. With the
+ *                    input's value `"replace_nonfinite"`, `"n_replaced"`, page-locked: one u64, how many numbers each replay of the inference graph replaced (in the slot of
  *                    the replay), and after synfire_network_infer() how many that call did.
  * @param[out] buffer Receives the handle, or null on failure.
- * @return As synfire_network_get_synapse().
+ * @return As synfire_network_get_synapse(); ::SYNFIRE_ERROR_WRONG_ORDER also for an array that the network could have kept,
+ *         but was not asked for.
  * @blocks no. @allocates host memory. @enqueues no. @capture legal.
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_buffer(synfire_network network, const char *name,
                                                                    synfire_buffer *buffer) SYNFIRE_NOEXCEPT;
+
+/** The monitor of one stage of a network: synfire_network_get_monitor(). Numbers that the stage does not have are NaN. Since
+ *  ABI 0.3. */
+typedef struct synfire_network_monitor {
+  /** `sizeof(synfire_network_monitor)`; set before the call. */
+  uint32_t struct_size;
+  /** Always 0. */
+  uint32_t reserved;
+  /** How many replays it covers: all of neurons; those that compute gradients of weights. */
+  uint64_t n_replays;
+  /** The spikes of neurons per neuron and step, 0 to 1; 0 without a replay. Steps beyond a row's length and rows that are
+   *  not in the batch do not count. */
+  double rate;
+  /** The fraction of the neurons that have not fired in any of the replays, 0 to 1; 0 without a replay. */
+  double silent;
+  /** The Euclidean norm of the weights that the stage has now, without the bias: gamma of a normalisation, mu of a
+   *  population code. */
+  double weight_norm;
+  /** The root of the mean, over the replays, of the squared Euclidean norm of their gradient; 0 without a replay. NaN too if
+   *  they are not trained. With one replay, the norm of its gradient. */
+  double gradient_norm;
+} synfire_network_monitor;
+
+/** All zeros except for `struct_size`. */
+#define SYNFIRE_NETWORK_MONITOR_INIT \
+  { (uint32_t)sizeof(synfire_network_monitor), 0u, 0u, 0.0, 0.0, 0.0, 0.0 }
+
+/**
+ * Reads the monitor of a stage, which adds up inside the replays (synfire_network_keep()). Counts are integers and sums are in
+ * f64 in a fixed order, so that the numbers are the same on every machine. A call that trains, evaluates or infers begins
+ * anew; replays that the program launches itself are added. A call that fails may have changed what was added up.
+ *
+ * @param network          A built network.
+ * @param stage            The name of a stage that is monitored.
+ * @param restart          1: the monitor of this stage begins anew afterwards. 0: it goes on.
+ * @param[in,out] monitor  In: `struct_size`. Out: everything else; untouched on failure.
+ * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_STRUCT_SIZE,
+ *         ::SYNFIRE_ERROR_WRONG_ORDER (not built, or synfire_network_keep() was not asked for it),
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK,
+ *         ::SYNFIRE_ERROR_BUSY (also: a graph of the network is being launched).
+ * @blocks until replays launched before are done, and the copies. @allocates host memory. @enqueues a sum over the weights
+ * and copies, on the context's own stream, and waits for them. @capture refused by CUDA while this thread captures.
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_get_monitor(synfire_network network, const char *stage,
+                                                                    int32_t restart SYNFIRE_FLAG SYNFIRE_OPTIONAL,
+                                                                    synfire_network_monitor *monitor) SYNFIRE_NOEXCEPT;
 
 /**
  * Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it made.
@@ -7305,11 +7785,18 @@ typedef struct synfire_network_file_desc {
   /** 1: the input has the value `"replace_nonfinite"`, even if the input of the file does not have it. Since ABI 0.3;
    *  before, it had to be 0. */
   int32_t replace_nonfinite SYNFIRE_FLAG;
+  /** Arrays to keep: the names of synfire_network_keep(). Null: none. Since ABI 0.3. */
+  const char *keep SYNFIRE_NULLABLE;
+  /** 1: every readout that is a sum, a mean or a maximum has the value `"continues"`, even if that of the file does not have
+   *  it. Since ABI 0.3. */
+  int32_t continues SYNFIRE_FLAG;
+  /** Must be zero. */
+  uint32_t reserved;
 } synfire_network_file_desc;
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_NETWORK_FILE_DESC_INIT \
-  { (uint32_t)sizeof(synfire_network_file_desc), 0, 0, 0, 0u, 0 }
+  { (uint32_t)sizeof(synfire_network_file_desc), 0, 0, 0, 0u, 0, NULL, 0, 0u }
 
 /**
  * Saves a network as a safetensors file, which replaces the one at the path as a whole or not at all. It has all that the
@@ -7330,6 +7817,31 @@ typedef struct synfire_network_file_desc {
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save(synfire_network network, const char *path)
+    SYNFIRE_NOEXCEPT;
+
+/**
+ * Saves a network in files of limited size, as other tools do with large models. If its tensors have at most `shard_bytes`
+ * bytes, this is synfire_network_save(). Otherwise the tensors are divided among N files beside the path
+ * `"NAME.safetensors"`, `"NAME-00001-of-0000N.safetensors"` and so on, each a safetensors file of at most that many bytes of
+ * tensors, or with one larger tensor; and `"NAME.safetensors.index.json"` says which file has which tensor. Functions that
+ * load take the path of the index in place of that of a file.
+ *
+ * All files are complete on the disk before the first one gets its name, and the index gets its name last. If the
+ * program ends in between, the index and its files may be of two saves; loading then says so. Files of earlier saves with
+ * other names stay.
+ *
+ * @param network       A built network.
+ * @param path          The path, in UTF-8, which ends in `".safetensors"`.
+ * @param shard_bytes   Bytes of tensors in a file, at most. 0: 5,000,000,000.
+ * @param[out] n_shards Receives N; 1 if the file at `path` was written, without an index. Null: not needed.
+ * @return As synfire_network_save(); ::SYNFIRE_ERROR_INVALID_ARGUMENT also if there would be more than 99,999 files.
+ * @blocks until replays launched before are done and the files are on the disk. @allocates host memory. @enqueues copies,
+ * and waits for them. @capture legal (they do not become part of a capture).
+ * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
+ */
+SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save_shards(synfire_network network, const char *path,
+                                                                    uint64_t shard_bytes,
+                                                                    uint64_t *n_shards SYNFIRE_NULLABLE)
     SYNFIRE_NOEXCEPT;
 
 /**
@@ -7362,7 +7874,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_save_to_memory(synfire_n
  * is refused.
  *
  * @param network A built network.
- * @param path    The path of the file, in UTF-8.
+ * @param path    The path of the file, or of the index of its shards (synfire_network_save_shards()), in UTF-8.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT (also: the file cannot be read, is
  *         damaged or of another network; the text has the first difference), ::SYNFIRE_ERROR_WRONG_ORDER (not built, or
  *         a replay with a part of the network is in flight on another stream), ::SYNFIRE_ERROR_OUT_OF_MEMORY,
@@ -7394,7 +7906,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_load_from_memory(synfire
  * be others, so that a network that was trained with B = 64 runs with B = 1 in a loop.
  *
  * @param context      The context it belongs to.
- * @param path         The path of the file, in UTF-8.
+ * @param path         The path of the file, or of the index of its shards (synfire_network_save_shards()), in UTF-8.
  * @param desc         What is not as in the file. Null: nothing.
  * @param[out] network Receives the handle, or null on failure.
  * @return As synfire_network_build() and synfire_network_load(), and ::SYNFIRE_ERROR_STRUCT_SIZE.
@@ -7456,7 +7968,7 @@ typedef struct synfire_array_source {
  * without memory, once a call finds some for it.
  *
  * @param network         A built network.
- * @param path            The path of the file, in UTF-8.
+ * @param path            The path of the file, or of an index of shards, which ends in `".json"`, in UTF-8.
  * @param[in,out] sources Which arrays, each of the network at most once. Out: `is_loaded` of each; untouched on failure.
  * @param n_sources       How many there are, 1 to 65,536.
  * @param leave_out       1: a tensor that the file does not have, or has in another shape, is left out. 0: it is refused,

@@ -2073,7 +2073,8 @@ constexpr synfire_update_parameter_desc update_parameter_desc(const char* name, 
  * Fills in a ::synfire_state_desc.
  *
  * Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row is
- * a batch row: N values of each state variable.
+ * a batch row: N values of each state variable, and the spikes of its history (synfire_layer_desc::history_steps),
+ * which are reset, copied to other layers, and in snapshots.
  *
  * @param first_row First batch row. Default: 0.
  * @param n_rows    How many batch rows. 0 (default): all from `first_row` on.
@@ -2098,8 +2099,8 @@ constexpr synfire_state_desc state_desc(std::int64_t first_row = 0, std::int64_t
  *
  * Rows of the state of one layer to copy to another.
  *
- * @param source          The layer to read, of the same model, number of neurons and arithmetic. It may be the layer
- *                        that is written: its rows can be copied to other rows of it.
+ * @param source          The layer to read, of the same model, number of neurons, arithmetic and number of steps in its
+ *                        history. It may be the layer that is written: its rows can be copied to other rows of it.
  * @param first_row       First batch row of `source`. Default: 0.
  * @param n_rows          How many batch rows. 0 (default): all of `source` from `first_row` on.
  * @param destination_row First batch row to write. Default: 0.
@@ -2135,13 +2136,18 @@ constexpr synfire_copy_rows_desc copy_rows_desc(synfire_layer source, std::int64
  * @param mask_channels Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod
  *                      `mask_channels`, which must divide K. With the channels of a map, all places of a channel are
  *                      kept or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
- * @return The descriptor.
+ * @param history       The spikes of the last M steps before step 0, the earliest one first, for a synapse with delays;
+ *                      any other one refuses it. ::SYNFIRE_DTYPE_BITS (`[M, B, ceil(K/32)]` words), read. Default:
+ *                      there were none. Since ABI 0.3.
+ * @param next_history  The `history` of the next T steps, likewise, written; rows that are not active get theirs of
+ *                      `history`. Must not overlap `history`, which the backward reads: copy it there after that. Since
+ *                      ABI 0.3. Shape: `[M, B, K]`.
+ * @return The descriptor; `round_delays` may be set in it.
  */
-constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input, synfire_buffer output, steps n_steps,
-                                                            std::int64_t batch = 1, synfire_buffer n_active = nullptr,
-                                                            synfire_buffer input_mask = nullptr,
-                                                            synfire_buffer input_scale = nullptr,
-                                                            std::int64_t mask_channels = 0) noexcept {
+constexpr synfire_synapse_forward_desc synapse_forward_desc(
+    synfire_buffer input, synfire_buffer output, steps n_steps, std::int64_t batch = 1,
+    synfire_buffer n_active = nullptr, synfire_buffer input_mask = nullptr, synfire_buffer input_scale = nullptr,
+    std::int64_t mask_channels = 0, synfire_buffer history = nullptr, synfire_buffer next_history = nullptr) noexcept {
   auto desc = detail::empty<synfire_synapse_forward_desc>();
   desc.input = input;
   desc.output = output;
@@ -2151,6 +2157,8 @@ constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input
   desc.input_mask = input_mask;
   desc.input_scale = input_scale;
   desc.mask_channels = mask_channels;
+  desc.history = history;
+  desc.next_history = next_history;
   return desc;
 }
 
@@ -2172,12 +2180,14 @@ constexpr synfire_synapse_forward_desc synapse_forward_desc(synfire_buffer input
  * @param input_mask    As synfire_synapse_forward_desc::input_mask, and the same as in the forward. Shape: `[B, K]`.
  * @param input_scale   As synfire_synapse_forward_desc::input_scale, and the same as in the forward. Shape: `[1]`.
  * @param mask_channels As synfire_synapse_forward_desc::mask_channels, and the same as in the forward. Since ABI 0.3.
+ * @param history       As synfire_synapse_forward_desc::history, and the same as in the forward: its spikes count in
+ *                      the gradients of the arrays, and have no dL/dx. Since ABI 0.3. Shape: `[M, B, K]`.
  * @return The descriptor; `add_gradients` and `add_input_gradient` may be set in it.
  */
 constexpr synfire_synapse_backward_desc synapse_backward_desc(
     synfire_buffer grad_output, steps n_steps, std::int64_t batch = 1, synfire_buffer input = nullptr,
     synfire_buffer grad_input = nullptr, synfire_buffer n_active = nullptr, synfire_buffer input_mask = nullptr,
-    synfire_buffer input_scale = nullptr, std::int64_t mask_channels = 0) noexcept {
+    synfire_buffer input_scale = nullptr, std::int64_t mask_channels = 0, synfire_buffer history = nullptr) noexcept {
   auto desc = detail::empty<synfire_synapse_backward_desc>();
   desc.grad_output = grad_output;
   desc.n_steps = n_steps.count;
@@ -2188,6 +2198,7 @@ constexpr synfire_synapse_backward_desc synapse_backward_desc(
   desc.input_mask = input_mask;
   desc.input_scale = input_scale;
   desc.mask_channels = mask_channels;
+  desc.history = history;
   return desc;
 }
 
@@ -2279,7 +2290,7 @@ constexpr synfire_optimizer_step_desc optimizer_step_desc(double learning_rate =
  *                       f64. Since ABI 0.3.
  * @param count_scale    As synfire_conv2d_desc::count_scale: the value of a count of 1. 0 or 1 unless the input is
  *                       counts. Default: 1. Since ABI 0.3.
- * @return The descriptor; `bias`, `frozen`, `mask` and `mask_length` may be set in it.
+ * @return The descriptor; `bias`, `frozen`, `no_self_connections`, `mask` and `mask_length` may be set in it.
  */
 constexpr synfire_synapse_desc synapse_desc(std::int64_t n_inputs, std::int64_t n_outputs,
                                             std::int32_t input_kind = SYNFIRE_INPUT_SPIKES,
@@ -2339,26 +2350,62 @@ constexpr synfire_optimizer_desc optimizer_desc(std::int32_t kind = SYNFIRE_OPTI
 }
 
 /**
+ * Fills in a ::synfire_communicator_desc.
+ *
+ * How to create a communicator. Zero means the default in every field except `struct_size`. Since ABI 0.3.
+ *
+ * @param transport  One of `SYNFIRE_TRANSPORT_*`.
+ * @param rank       This rank, 0 to `size` - 1; another one on every thread or process of the group. 0 if `size` is 0.
+ * @param size       How many ranks the group has, at most 65,536. Default 0: rank and size are those of the
+ *                   environment, from the first of these pairs of variables that is there: `SYNFIRE_RANK` and
+ *                   `SYNFIRE_WORLD_SIZE`, `OMPI_COMM_WORLD_RANK` and `OMPI_COMM_WORLD_SIZE`, `PMI_RANK` and `PMI_SIZE`,
+ *                   `SLURM_PROCID` and `SLURM_NTASKS`; without any, those of MPI. What MPI says must agree with both.
+ * @param id         The name of the group among those of the process, 1 to 64 bytes: ranks of one name belong together.
+ *                   Null: the group without a name. For ::SYNFIRE_TRANSPORT_LOOPBACK alone.
+ * @param timeout_ns The longest wait for the other ranks, in nanoseconds. Default: 60 seconds. A negative value waits
+ *                   for ever.
+ * @return The descriptor.
+ */
+constexpr synfire_communicator_desc communicator_desc(std::int32_t transport = SYNFIRE_TRANSPORT_AUTO,
+                                                      std::int32_t rank = 0, std::int32_t size = 0,
+                                                      const char* id = nullptr, std::int64_t timeout_ns = 0) noexcept {
+  auto desc = detail::empty<synfire_communicator_desc>();
+  desc.transport = transport;
+  desc.rank = rank;
+  desc.size = size;
+  desc.id = id;
+  desc.timeout_ns = timeout_ns;
+  return desc;
+}
+
+/**
  * Fills in a ::synfire_network_desc.
  *
  * How to create a network. Zero means the default in every field except `struct_size` and `n_steps`.
  *
- * @param n_steps  Steps T of one replay, at least 1.
- * @param dtype    Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
- * @param batch    Batch rows B, at most 2^32 - 1. Default: 1.
- * @param seed     Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from which
- *                 that stage draws, unless the stage's value `"seed"` says otherwise; and to the seed of the order of
- *                 the training rows. So networks of different seeds have no numbers in common. The page "Networks"
- *                 states the function.
- * @param n_slots  As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
- * @param own_loss One of `SYNFIRE_OWN_LOSS_*`: a program may compute gradients itself. The network then needs an
- *                 optimiser, and no loss, and `transient_arrays` must be 0, because the two graphs pass arrays on to
- *                 each other. Default: ::SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3.
+ * @param n_steps      Steps T of one replay, at least 1.
+ * @param dtype        Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+ * @param batch        Batch rows B, at most 2^32 - 1. Default: 1.
+ * @param seed         Any number. It is mixed with the name of each stage, and with what is drawn, to the seed from
+ *                     which that stage draws, unless the stage's value `"seed"` says otherwise; and to the seed of the
+ *                     order of the training rows. So networks of different seeds have no numbers in common. The page
+ *                     "Networks" states the function.
+ * @param n_slots      As synfire_graph_desc::n_slots, of the inference graph. Default: 0.
+ * @param own_loss     One of `SYNFIRE_OWN_LOSS_*`: a program may compute gradients itself. The network then needs an
+ *                     optimiser, and no loss, and `transient_arrays` must be 0, because the two graphs pass arrays on
+ *                     to each other. Default: ::SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3.
+ * @param communicator The ranks that train and evaluate the network together, each a part of the rows of every batch:
+ *                     rank r of W ranks has the rows from the integer part of r B / W to that of (r + 1) B / W. Each
+ *                     rank makes the same calls with the same stages, values and data; building, new data, training and
+ *                     evaluation are calls that wait for the other ranks, and compare. Results and files have the bits
+ *                     of one rank. Inference is each rank's own, with all B rows. `batch` must be at least W,
+ *                     `own_loss` 0, and graphs of training and evaluation are not given out. Null: none. Since ABI 0.3.
  * @return The descriptor; `drop_last` and `transient_arrays` may be set in it.
  */
 constexpr synfire_network_desc network_desc(steps n_steps, std::int32_t dtype = SYNFIRE_DTYPE_F32,
                                             std::int64_t batch = 1, std::uint64_t seed = 0, std::uint32_t n_slots = 0,
-                                            std::int32_t own_loss = SYNFIRE_OWN_LOSS_NONE) noexcept {
+                                            std::int32_t own_loss = SYNFIRE_OWN_LOSS_NONE,
+                                            synfire_communicator communicator = nullptr) noexcept {
   auto desc = detail::empty<synfire_network_desc>();
   desc.n_steps = n_steps.count;
   desc.dtype = dtype;
@@ -2366,6 +2413,7 @@ constexpr synfire_network_desc network_desc(steps n_steps, std::int32_t dtype = 
   desc.seed = seed;
   desc.n_slots = n_slots;
   desc.own_loss = own_loss;
+  desc.communicator = communicator;
   return desc;
 }
 
@@ -2434,6 +2482,47 @@ constexpr synfire_population_desc population_desc(std::int64_t channels, std::in
   desc.lower = lower;
   desc.upper = upper;
   desc.sigma = sigma;
+  return desc;
+}
+
+/**
+ * Fills in a ::synfire_delayed_desc.
+ *
+ * How to create a synapse with a delay for each connection. Zero means the default in every field except `struct_size`,
+ * the two lengths and `max_delay`.
+ *
+ * @param n_inputs       Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+ * @param n_outputs      Outputs N, at least 1.
+ * @param max_delay      The longest delay M in steps, 1 to 255.
+ * @param dtype          Type of the arrays, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or
+ *                       `SYNFIRE_DTYPE_F64`.
+ * @param initialization As synfire_synapse_desc::initialization, of weights and bias.
+ * @param width          The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M /
+ *                       2. Must be 0 with fixed delays.
+ * @param gradient_bits  As synfire_synapse_desc::gradient_bits.
+ * @param weight_bits    As synfire_synapse_desc::weight_bits, of the w[n, k, d].
+ * @param gain           A factor on the initial weights, at most 1e30. Default: 1.
+ * @param seed           Any number. Different seeds give independent weights and delays.
+ * @return The descriptor; `learn_delays`, `bias`, `frozen`, `delays`, `delays_length`, `mask` and `mask_length` may be
+ * set in it.
+ */
+constexpr synfire_delayed_desc delayed_desc(std::int64_t n_inputs, std::int64_t n_outputs, std::int32_t max_delay,
+                                            std::int32_t dtype = SYNFIRE_DTYPE_F32,
+                                            std::int32_t initialization = SYNFIRE_INITIALIZATION_UNIFORM,
+                                            double width = 0, std::int32_t gradient_bits = 0,
+                                            std::int32_t weight_bits = 0, double gain = 1,
+                                            std::uint64_t seed = 0) noexcept {
+  auto desc = detail::empty<synfire_delayed_desc>();
+  desc.n_inputs = n_inputs;
+  desc.n_outputs = n_outputs;
+  desc.max_delay = max_delay;
+  desc.dtype = dtype;
+  desc.initialization = initialization;
+  desc.width = width;
+  desc.gradient_bits = gradient_bits;
+  desc.weight_bits = weight_bits;
+  desc.gain = gain;
+  desc.seed = seed;
   return desc;
 }
 
@@ -2551,6 +2640,9 @@ inline void destroy(synfire_graph handle) noexcept {
 }
 inline void destroy(synfire_optimizer handle) noexcept {
   synfire_optimizer_destroy(handle);
+}
+inline void destroy(synfire_communicator handle) noexcept {
+  synfire_communicator_destroy(handle);
 }
 inline void destroy(synfire_network handle) noexcept {
   synfire_network_destroy(handle);
@@ -3606,9 +3698,10 @@ class Layer : public Owner<synfire_layer> {
    * Runs one forward now: the same operation that synfire_graph_record_forward() records.
    *
    * Calls synfire_layer_forward(). Reads `x` (`[T, B, N]`; unless `synapse` is given). Reads, where given, `v_init`
-   * (`[B, N]`), `w_init` (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed) and `n_active` (`[1]`). Writes,
-   * where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq` (`[T, B, N]`), `h_seq`
-   * (`[T, B, N]`), `w_final` (`[B, N]`) and `w_seq` (`[T, B, N]`).
+   * (`[B, N]`), `w_init` (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed), `n_active` (`[1]`) and
+   * `spikes_init` (`[D, B, N]`). Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`),
+   * `v_seq` (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final` (`[B, N]`), `w_seq` (`[T, B, N]`) and `spikes_final`
+   * (`[D, B, N]`).
    *
    * @param desc   What to do; forward_desc() helps.
    * @param stream The CUDA stream; null is the context's own.
@@ -3623,9 +3716,9 @@ class Layer : public Owner<synfire_layer> {
    * Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
    *
    * Calls synfire_layer_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq` (`[T, B, N]`),
-   * `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Reads and writes, where given,
-   * `grad_synapse_input` (`[T, B, K]`). Writes, where given, `grad_x_seq` (`[T, B, N]`), `grad_v_init` (`[B, N]`) and
-   * `grad_w_init` (`[B, N]`).
+   * `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`), `grad_w_final` (`[B, N]`) and `grad_spikes_final`
+   * (`[D, B, N]`). Reads and writes, where given, `grad_synapse_input` (`[T, B, K]`). Writes, where given, `grad_x_seq`
+   * (`[T, B, N]`), `grad_v_init` (`[B, N]`), `grad_w_init` (`[B, N]`) and `grad_spikes_init` (`[D, B, N]`).
    *
    * @param desc   What to do; backward_desc() helps.
    * @param stream The CUDA stream; null is the context's own.
@@ -3888,6 +3981,20 @@ class Synapse : public Owner<synfire_synapse> {
   }
 
   /**
+   * Creates a synapse with a delay for each connection.
+   *
+   * Calls synfire_synapse_create_delayed().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; delayed_desc() helps.
+   * @throws error
+   */
+  Synapse(const Context& context, const synfire_delayed_desc& desc) {
+    const synfire_delayed_desc sized = detail::sized(desc);
+    check(synfire_synapse_create_delayed(context, &sized, &handle_));
+  }
+
+  /**
    * Creates a convolution with initial weights.
    *
    * Calls synfire_synapse_create_conv2d().
@@ -3912,7 +4019,8 @@ class Synapse : public Owner<synfire_synapse> {
    * Computes a product now: the same operation that synfire_graph_record_synapse_forward() records.
    *
    * Calls synfire_synapse_forward(). Reads `input` (`[T, B, K]`, dense or packed). Reads, where given, `n_active`
-   * (`[1]`), `input_mask` (`[B, K]`) and `input_scale` (`[1]`). Writes `output` (`[T, B, N]`).
+   * (`[1]`), `input_mask` (`[B, K]`), `input_scale` (`[1]`) and `history` (`[M, B, K]`). Writes `output` (`[T, B, N]`).
+   * Writes, where given, `next_history` (`[M, B, K]`).
    *
    * @param desc   What to do; synapse_forward_desc() helps.
    * @param stream The CUDA stream; null is the context's own.
@@ -3927,8 +4035,8 @@ class Synapse : public Owner<synfire_synapse> {
    * Computes the gradients of a product now: the same operation that synfire_graph_record_synapse_backward() records.
    *
    * Calls synfire_synapse_backward(). Reads `grad_output` (`[T, B, N]`). Reads, where given, `input` (`[T, B, K]`,
-   * dense or packed), `n_active` (`[1]`), `input_mask` (`[B, K]`) and `input_scale` (`[1]`). Reads and writes, where
-   * given, `grad_input` (`[T, B, K]`).
+   * dense or packed), `n_active` (`[1]`), `input_mask` (`[B, K]`), `input_scale` (`[1]`) and `history` (`[M, B, K]`).
+   * Reads and writes, where given, `grad_input` (`[T, B, K]`).
    *
    * @param desc   What to do; synapse_backward_desc() helps.
    * @param stream The CUDA stream; null is the context's own.
@@ -4152,6 +4260,71 @@ class Optimizer : public Owner<synfire_optimizer> {
 };
 
 /**
+ * One rank of a group that trains a network together: synfire_network_desc::communicator. Since ABI 0.3. See
+ * ::synfire_communicator.
+ */
+class Communicator : public Owner<synfire_communicator> {
+ public:
+  /** No communicator. */
+  Communicator() noexcept = default;
+
+  /**
+   * Creates a communicator: every rank of the group makes this call, and it returns when all have. The page "Many
+   * machines" has programs.
+   *
+   * Calls synfire_communicator_create().
+   *
+   * @param context The context it belongs to.
+   * @param desc    What to create; communicator_desc() helps.
+   * @throws error
+   */
+  explicit Communicator(const Context& context, const synfire_communicator_desc& desc = communicator_desc()) {
+    const synfire_communicator_desc sized = detail::sized(desc);
+    check(synfire_communicator_create(context, &sized, &handle_));
+  }
+
+  /**
+   * Takes over a handle.
+   *
+   * @param handle A communicator that nothing else destroys, or null.
+   */
+  explicit Communicator(synfire_communicator handle) noexcept : Owner(handle) {}
+
+  /**
+   * Returns which rank this is, and of how many.
+   *
+   * Calls synfire_communicator_get_properties().
+   *
+   * @return `properties`, as synfire_communicator_get_properties() gives it.
+   * @throws error
+   */
+  synfire_communicator_properties properties() const {
+    auto properties = detail::empty<synfire_communicator_properties>();
+    check(synfire_communicator_get_properties(handle_, &properties));
+    return properties;
+  }
+
+  /**
+   * Waits until every rank has made this call: for example, until rank 0 has written a file that the others read.
+   *
+   * Calls synfire_communicator_barrier().
+   *
+   * @throws error
+   */
+  void barrier() { check(synfire_communicator_barrier(handle_)); }
+
+  /**
+   * Gives up a group: calls of all ranks that wait for each other, also of this one on another thread, and all later
+   * ones return ::SYNFIRE_ERROR_PEER_LOST. For a program that cannot go on.
+   *
+   * Calls synfire_communicator_abort().
+   *
+   * @throws error
+   */
+  void abort() { check(synfire_communicator_abort(handle_)); }
+};
+
+/**
  * Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
  * graphs. It uses nothing but the functions above, so its results have the bits of what they would give by hand. See
  * ::synfire_network.
@@ -4246,7 +4419,7 @@ class Network : public Owner<synfire_network> {
   void add_neurons(const char* name, std::int32_t model) { check(synfire_network_add_neurons(handle_, name, model)); }
 
   /**
-   * Adds the readout. It has no values.
+   * Adds the readout.
    *
    * Calls synfire_network_add_readout().
    *
@@ -4387,6 +4560,18 @@ class Network : public Owner<synfire_network> {
   void set_class_weights(const char* stage, const std::vector<float>& weights) {
     check(synfire_network_set_class_weights(handle_, stage, weights.data(), weights.size()));
   }
+
+  /**
+   * Asks for arrays that training, evaluation and inference shall leave behind: synfire_network_get_buffer() gives them
+   * out. Each replay overwrites them with those of its own rows. A network keeps nothing that nobody asks for and no
+   * stage reads, and what is kept changes no bit of any result.
+   *
+   * Calls synfire_network_keep().
+   *
+   * @param names One name, or several with spaces between them. One that was asked for before is kept once.
+   * @throws error
+   */
+  void keep(const char* names) { check(synfire_network_keep(handle_, names)); }
 
   /**
    * Computes how much memory a network takes, before anything of it is allocated: all parts are made and all graphs
@@ -4607,9 +4792,10 @@ class Network : public Owner<synfire_network> {
    *             page-locked too and 0 at first: for an output without a loss, the name of its stage and `".gradient"`,
    *             of the same shape; for a loss, `".labels"` or `".targets"`. Or what training and evaluation leave in
    *             device memory: the name of a stage of neurons and `".spikes"`, `".v"`, `".grad_spikes"` or `".grad_v"`,
-   *             as far as the network has it. With the input's value `"replace_nonfinite"`, `"n_replaced"`,
-   *             page-locked: one u64, how many numbers each replay of the inference graph replaced (in the slot of the
-   *             replay), and after synfire_network_infer() how many that call did.
+   *             as far as the network needs it, and all that synfire_network_keep() was asked for. With the input's
+   *             value `"replace_nonfinite"`, `"n_replaced"`, page-locked: one u64, how many numbers each replay of the
+   *             inference graph replaced (in the slot of the replay), and after synfire_network_infer() how many that
+   *             call did.
    * @return `buffer`, as synfire_network_get_buffer() gives it.
    * @throws error
    */
@@ -4617,6 +4803,25 @@ class Network : public Owner<synfire_network> {
     synfire_buffer buffer = nullptr;
     check(synfire_network_get_buffer(handle_, name, &buffer));
     return Buffer(buffer);
+  }
+
+  /**
+   * Reads the monitor of a stage, which adds up inside the replays (synfire_network_keep()). Counts are integers and
+   * sums are in f64 in a fixed order, so that the numbers are the same on every machine. A call that trains, evaluates
+   * or infers begins anew; replays that the program launches itself are added. A call that fails may have changed what
+   * was added up.
+   *
+   * Calls synfire_network_get_monitor().
+   *
+   * @param stage   The name of a stage that is monitored.
+   * @param restart True: the monitor of this stage begins anew afterwards. False: it goes on.
+   * @return `monitor`, as synfire_network_get_monitor() gives it.
+   * @throws error
+   */
+  synfire_network_monitor monitor(const char* stage, bool restart = false) const {
+    auto monitor = detail::empty<synfire_network_monitor>();
+    check(synfire_network_get_monitor(handle_, stage, restart ? 1 : 0, &monitor));
+    return monitor;
   }
 
   /**
@@ -4650,6 +4855,26 @@ class Network : public Owner<synfire_network> {
   void save(const char* path) { check(synfire_network_save(handle_, path)); }
 
   /**
+   * Saves a network in files of limited size, as other tools do with large models. If its tensors have at most
+   * `shard_bytes` bytes, this is synfire_network_save(). Otherwise the tensors are divided among N files beside the
+   * path `"NAME.safetensors"`, `"NAME-00001-of-0000N.safetensors"` and so on, each a safetensors file of at most that
+   * many bytes of tensors, or with one larger tensor; and `"NAME.safetensors.index.json"` says which file has which
+   * tensor. Functions that load take the path of the index in place of that of a file.
+   *
+   * Calls synfire_network_save_shards().
+   *
+   * @param path        The path, in UTF-8, which ends in `".safetensors"`.
+   * @param shard_bytes Bytes of tensors in a file, at most. 0: 5,000,000,000.
+   * @return `n_shards`, as synfire_network_save_shards() gives it.
+   * @throws error
+   */
+  std::uint64_t save_shards(const char* path, std::uint64_t shard_bytes) {
+    std::uint64_t n_shards = 0;
+    check(synfire_network_save_shards(handle_, path, shard_bytes, &n_shards));
+    return n_shards;
+  }
+
+  /**
    * Loads a file that synfire_network_save() has written, into a network with the same stages: the same names, kinds,
    * widths, masks, class weights and values, but for those that can change between replays, which become those of the
    * file, and those that say only where memory lies or how weights began. A value that the file lacks has its default.
@@ -4661,7 +4886,7 @@ class Network : public Owner<synfire_network> {
    *
    * Calls synfire_network_load().
    *
-   * @param path The path of the file, in UTF-8.
+   * @param path The path of the file, or of the index of its shards (synfire_network_save_shards()), in UTF-8.
    * @throws error
    */
   void load(const char* path) { check(synfire_network_load(handle_, path)); }
@@ -5083,6 +5308,34 @@ inline void set_arrays(const Context& context, Network& network, std::int32_t se
     list.push_back(network_array(one.stage, one.role, buffers.back()));
   }
   network.set_arrays(set, n_rows, list);
+}
+
+/**
+ * Rows of an array in a file, for open_data().
+ *
+ * @param role   One of `SYNFIRE_ARRAY_*`, but not ::SYNFIRE_ARRAY_OUTPUTS.
+ * @param path   The path; it is not copied.
+ * @param tensor The name of the tensor, or null of a `".npy"` file; not copied either.
+ * @param stage  The name of a stage, or null, as synfire_data_file::stage; not copied either.
+ * @return The entry of the list.
+ */
+constexpr synfire_data_file data_file(std::int32_t role, const char* path, const char* tensor = nullptr,
+                                      const char* stage = nullptr) noexcept {
+  return {path, tensor, stage, role, 0};
+}
+
+/**
+ * Sets a data set of rows that stay in files. Calls synfire_network_open_data().
+ *
+ * @param network A built network.
+ * @param set     One of `SYNFIRE_DATA_*`.
+ * @param files   The arrays: data_file().
+ * @param desc    How to read them: `n_readers`, `block_rows`, `window_blocks`.
+ * @throws error
+ */
+inline void open_data(Network& network, std::int32_t set, const std::vector<synfire_data_file>& files,
+                      const synfire_network_data_desc& desc = SYNFIRE_NETWORK_DATA_DESC_INIT) {
+  check(synfire_network_open_data(network, set, files.data(), files.size(), &desc));
 }
 
 /**
@@ -5741,9 +5994,10 @@ class Graph : public Owner<synfire_graph> {
    * each forward that starts from the layer's state continues from the state that the previous one left.
    *
    * Calls synfire_graph_record_forward(). Reads `x` (`[T, B, N]`; unless `synapse` is given). Reads, where given,
-   * `v_init` (`[B, N]`), `w_init` (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed) and `n_active` (`[1]`).
-   * Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`), `v_seq` (`[T, B, N]`), `h_seq`
-   * (`[T, B, N]`), `w_final` (`[B, N]`) and `w_seq` (`[T, B, N]`).
+   * `v_init` (`[B, N]`), `w_init` (`[B, N]`), `synapse_input` (`[T, B, K]`, dense or packed), `n_active` (`[1]`) and
+   * `spikes_init` (`[D, B, N]`). Writes, where given, `spikes` (`[T, B, N]`, dense or packed), `v_final` (`[B, N]`),
+   * `v_seq` (`[T, B, N]`), `h_seq` (`[T, B, N]`), `w_final` (`[B, N]`), `w_seq` (`[T, B, N]`) and `spikes_final`
+   * (`[D, B, N]`).
    *
    * @param layer A layer of the same context.
    * @param desc  What to do; forward_desc() helps.
@@ -5760,9 +6014,10 @@ class Graph : public Owner<synfire_graph> {
    * the same replay, because it is not in the graph or is disabled, each launch checks that its tape is still valid.
    *
    * Calls synfire_graph_record_backward(). Reads, where given, `grad_spike_seq` (`[T, B, N]`), `grad_v_seq`
-   * (`[T, B, N]`), `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`) and `grad_w_final` (`[B, N]`). Reads and
-   * writes, where given, `grad_synapse_input` (`[T, B, K]`). Writes, where given, `grad_x_seq` (`[T, B, N]`),
-   * `grad_v_init` (`[B, N]`) and `grad_w_init` (`[B, N]`).
+   * (`[T, B, N]`), `grad_v_final` (`[B, N]`), `grad_w_seq` (`[T, B, N]`), `grad_w_final` (`[B, N]`) and
+   * `grad_spikes_final` (`[D, B, N]`). Reads and writes, where given, `grad_synapse_input` (`[T, B, K]`). Writes, where
+   * given, `grad_x_seq` (`[T, B, N]`), `grad_v_init` (`[B, N]`), `grad_w_init` (`[B, N]`) and `grad_spikes_init`
+   * (`[D, B, N]`).
    *
    * @param layer A layer of the same context.
    * @param desc  What to do; backward_desc() helps.
@@ -6254,7 +6509,8 @@ class Graph : public Owner<synfire_graph> {
    * Appends the product of a synapse with its input.
    *
    * Calls synfire_graph_record_synapse_forward(). Reads `input` (`[T, B, K]`, dense or packed). Reads, where given,
-   * `n_active` (`[1]`), `input_mask` (`[B, K]`) and `input_scale` (`[1]`). Writes `output` (`[T, B, N]`).
+   * `n_active` (`[1]`), `input_mask` (`[B, K]`), `input_scale` (`[1]`) and `history` (`[M, B, K]`). Writes `output`
+   * (`[T, B, N]`). Writes, where given, `next_history` (`[M, B, K]`).
    *
    * @param synapse A synapse of the same context.
    * @param desc    What to do; synapse_forward_desc() helps.
@@ -6270,8 +6526,8 @@ class Graph : public Owner<synfire_graph> {
    * synfire_synapse_backward_desc::add_gradients its gradients add up.
    *
    * Calls synfire_graph_record_synapse_backward(). Reads `grad_output` (`[T, B, N]`). Reads, where given, `input`
-   * (`[T, B, K]`, dense or packed), `n_active` (`[1]`), `input_mask` (`[B, K]`) and `input_scale` (`[1]`). Reads and
-   * writes, where given, `grad_input` (`[T, B, K]`).
+   * (`[T, B, K]`, dense or packed), `n_active` (`[1]`), `input_mask` (`[B, K]`), `input_scale` (`[1]`) and `history`
+   * (`[M, B, K]`). Reads and writes, where given, `grad_input` (`[T, B, K]`).
    *
    * @param synapse A synapse of the same context.
    * @param desc    What to do; synapse_backward_desc() helps.

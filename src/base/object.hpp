@@ -27,7 +27,8 @@ enum class ObjectType : uint8_t {
   optimizer = 7,
   network = 8,
   model = 9,
-  surrogate = 10
+  surrogate = 10,
+  communicator = 11
 };
 
 class Object {

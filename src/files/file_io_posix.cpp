@@ -132,14 +132,29 @@ void InputFile::read(std::span<std::byte> to) {
     const size_t n = std::min(to.size(), most_bytes);
     const ssize_t n_read = repeated([&] { return ::read(static_cast<int>(file_), to.data(), n); });
     if (n_read < 0) fail_system("SYN-FILE-READ", path_, "read", errno);
-    if (n_read == 0)
-      core::fail_argument("SYN-FILE-READ", "%s became shorter than its %llu bytes while it was read",
-                          shown_path(path_).c_str(), static_cast<unsigned long long>(size_));
+    if (n_read == 0) fail_shorter();
     to = to.subspan(static_cast<size_t>(n_read));
   }
 }
 
-ReplacementFile::ReplacementFile(const char* path) : path_(path) {
+void InputFile::read_at(uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    const size_t n = std::min(to.size(), most_bytes);
+    const ssize_t n_read =
+        repeated([&] { return ::pread(static_cast<int>(file_), to.data(), n, static_cast<off_t>(offset)); });
+    if (n_read < 0) fail_system("SYN-FILE-READ", path_, "read", errno);
+    if (n_read == 0) fail_shorter();
+    offset += static_cast<uint64_t>(n_read);
+    to = to.subspan(static_cast<size_t>(n_read));
+  }
+}
+
+void InputFile::fail_shorter() const {
+  core::fail_argument("SYN-FILE-READ", "%s became shorter than its %llu bytes while it was read",
+                      shown_path(path_).c_str(), static_cast<unsigned long long>(size_));
+}
+
+ReplacementFile::ReplacementFile(const char* path, int first) : path_(path) {
   target_ = without_links(path_);  // the target of a symbolic link is replaced or made, not the link
   mode_t mode = 0666;
   struct stat status = {};
@@ -153,7 +168,7 @@ ReplacementFile::ReplacementFile(const char* path) : path_(path) {
   const std::string folder = target_.substr(0, target_.rfind('/') + 1);
   constexpr int most_tries = 1000;  // files that earlier processes of this number left when they were killed
   for (int i = 0; file_ < 0; ++i) {
-    std::string name = folder + ".synfire-" + std::to_string(::getpid()) + "-" + std::to_string(i) + ".tmp";
+    std::string name = folder + ".synfire-" + std::to_string(::getpid()) + "-" + std::to_string(first + i) + ".tmp";
     file_ = repeated([&] { return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode); });
     if (file_ >= 0)
       temporary_ = std::move(name);
@@ -177,9 +192,16 @@ void ReplacementFile::write(std::span<const std::byte> bytes) {
   }
 }
 
-void ReplacementFile::commit() {
+void ReplacementFile::finish() {
+  if (file_ < 0) return;
   if (repeated([&] { return ::fsync(static_cast<int>(file_)); }) != 0)
     fail_system("SYN-FILE-WRITE", path_, "written", errno);
+  close_file(file_);
+  file_ = -1;
+}
+
+void ReplacementFile::commit() {
+  finish();
   if (std::rename(temporary_.c_str(), target_.c_str()) != 0) fail_system("SYN-FILE-WRITE", path_, "replaced", errno);
   temporary_.clear();
   // The name should outlast a power loss too. Not all file systems support this, and the file is in place already.

@@ -143,14 +143,32 @@ void InputFile::read(std::span<std::byte> to) {
     DWORD n_read = 0;
     if (!ReadFile(handle_of(file_), to.data(), static_cast<DWORD>(std::min(to.size(), most_bytes)), &n_read, nullptr))
       fail_system("SYN-FILE-READ", path_, "read", GetLastError());
-    if (n_read == 0)
-      core::fail_argument("SYN-FILE-READ", "%s became shorter than its %llu bytes while it was read",
-                          shown_path(path_).c_str(), static_cast<unsigned long long>(size_));
+    if (n_read == 0) fail_shorter();
     to = to.subspan(n_read);
   }
 }
 
-ReplacementFile::ReplacementFile(const char* path) : path_(path) {
+void InputFile::read_at(uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    OVERLAPPED place = {};  // of a file that is not opened for it: where to read, and the call returns when it has
+    place.Offset = static_cast<DWORD>(offset);
+    place.OffsetHigh = static_cast<DWORD>(offset >> 32);
+    DWORD n_read = 0;
+    if (!ReadFile(handle_of(file_), to.data(), static_cast<DWORD>(std::min(to.size(), most_bytes)), &n_read, &place) &&
+        GetLastError() != ERROR_HANDLE_EOF)
+      fail_system("SYN-FILE-READ", path_, "read", GetLastError());
+    if (n_read == 0) fail_shorter();
+    offset += n_read;
+    to = to.subspan(n_read);
+  }
+}
+
+void InputFile::fail_shorter() const {
+  core::fail_argument("SYN-FILE-READ", "%s became shorter than its %llu bytes while it was read",
+                      shown_path(path_).c_str(), static_cast<unsigned long long>(size_));
+}
+
+ReplacementFile::ReplacementFile(const char* path, int first) : path_(path) {
   std::wstring target = system_path("SYN-FILE-WRITE", path_, "written");
   if (const File old = opened(target, FILE_READ_ATTRIBUTES, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS)) {
     if (!is_regular(old.get())) fail_kind("SYN-FILE-WRITE", path_);
@@ -174,7 +192,7 @@ ReplacementFile::ReplacementFile(const char* path) : path_(path) {
   constexpr int most_tries = 1000;  // files that earlier processes of this number left when they were killed
   for (int i = 0; file_ == -1; ++i) {
     const std::wstring name =
-        folder + L".synfire-" + std::to_wstring(GetCurrentProcessId()) + L"-" + std::to_wstring(i) + L".tmp";
+        folder + L".synfire-" + std::to_wstring(GetCurrentProcessId()) + L"-" + std::to_wstring(first + i) + L".tmp";
     temporary_ = narrow(name);
     if (File file = opened(name, GENERIC_WRITE, CREATE_NEW, FILE_ATTRIBUTE_NORMAL)) {
       file_ = reinterpret_cast<intptr_t>(file.release());
@@ -206,12 +224,17 @@ void ReplacementFile::write(std::span<const std::byte> bytes) {
   }
 }
 
+void ReplacementFile::finish() {
+  if (file_ == -1) return;
+  if (!FlushFileBuffers(handle_of(file_))) fail_system("SYN-FILE-WRITE", path_, "written", GetLastError());
+  close_file(file_);
+  file_ = -1;
+}
+
 // The new file gets its folder's access rights. ReplaceFileW() would keep the old file's, but can fail when half done.
 void ReplacementFile::commit() {
-  if (!FlushFileBuffers(handle_of(file_))) fail_system("SYN-FILE-WRITE", path_, "written", GetLastError());
+  finish();  // an open file cannot be renamed
   const std::wstring from = wide(temporary_), to = wide(target_);
-  close_file(file_);  // an open file cannot be renamed
-  file_ = -1;
   if (!MoveFileExW(from.c_str(), to.c_str(), MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH))
     fail_system("SYN-FILE-WRITE", path_, "replaced", GetLastError());
   temporary_.clear();

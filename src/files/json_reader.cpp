@@ -127,6 +127,44 @@ int64_t JsonReader::length() {
   return value;
 }
 
+void JsonReader::skip() {
+  skip(0);
+}
+
+void JsonReader::skip(int depth) {
+  constexpr int most_depth = 32;
+  skip_space();
+  const char first = at_ < text_.size() ? text_[at_] : '\0';
+  if (first == '{' || first == '[') {
+    if (depth == most_depth) fail("at most 32 objects and arrays within each other");
+    if (first == '{')
+      object([&](const std::string&) { skip(depth + 1); });
+    else
+      array([&] { skip(depth + 1); });
+    return;
+  }
+  if (first == '"') {
+    string();
+    return;
+  }
+  for (const std::string_view word : {"true", "false", "null"})
+    if (text_.substr(at_, word.size()) == word) {
+      at_ += word.size();
+      return;
+    }
+  skip_number();
+}
+
+void JsonReader::skip_number() {
+  const std::string_view rest = text_.substr(at_);
+  const size_t minus = rest.starts_with('-') ? 1 : 0;
+  double value = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  const bool is_digit = minus < rest.size() && rest[minus] >= '0' && rest[minus] <= '9';  // neither "inf" nor "nan"
+  if (!is_digit || error == std::errc::invalid_argument) fail("a value");
+  at_ += static_cast<size_t>(end - rest.data());
+}
+
 void JsonReader::end() {
   skip_space();
   if (at_ < text_.size()) fail("nothing but white space after the end");

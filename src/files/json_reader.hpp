@@ -28,10 +28,13 @@ class JsonReader {
   void array(core::FunctionRef<void()> element);
   std::string string();
   int64_t length();  // an integer from 0 to 2^63 - 1
+  void skip();       // any value, with objects and arrays at most 32 deep
   void end();        // only white space follows
 
  private:
   [[noreturn]] void fail(const char* expected) const { throw JsonError{at_, expected}; }
+  void skip(int depth);
+  void skip_number();
   void skip_space() noexcept;
   // Reads the next character after white space if it is this one.
   bool take(char character) noexcept;

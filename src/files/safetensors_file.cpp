@@ -3,6 +3,7 @@
 #include "file_io.hpp"
 #include "json_reader.hpp"
 #include "layout.hpp"
+#include "shard_index.hpp"
 
 #include <base/error.hpp>
 #include <base/host_memory.hpp>
@@ -10,6 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 namespace synfire::files {
 namespace {
@@ -201,21 +203,59 @@ SafetensorsFile SafetensorsFile::from_memory(std::span<const std::byte> file) {
   return read;
 }
 
-SafetensorsFile SafetensorsFile::from_file(const char* path) {
-  InputFile file(path);
+SafetensorsFile SafetensorsFile::header_of(InputFile& file) {
   check_size(file.size());
   std::byte first[length_bytes];
   file.read(first);
   std::string header(header_length(first, file.size()), ' ');
   file.read(std::as_writable_bytes(std::span(header)));
-  const uint64_t size = file.size() - length_bytes - header.size();
   SafetensorsFile read;
-  read.read_header(header, size);
-  read.data_.reset(static_cast<std::byte*>(core::allocate_host(size)));
-  const std::span<std::byte> data(read.data_.get(), size);
+  read.data_begin_ = length_bytes + header.size();
+  read.read_header(header, file.size() - read.data_begin_);
+  return read;
+}
+
+SafetensorsFile SafetensorsFile::from_file(const char* path) {
+  InputFile file(path);
+  SafetensorsFile read = header_of(file);
+  const uint64_t size = file.size() - read.data_begin_;
+  std::unique_ptr<std::byte, Release> held(static_cast<std::byte*>(core::allocate_host(size)));
+  const std::span<std::byte> data(held.get(), size);
+  read.data_.push_back(std::move(held));
   file.read(data);
   read.attach(data);
   return read;
+}
+
+void SafetensorsFile::take_shard(SafetensorsFile&& shard, std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    const Tensor* const tensor = shard.find(name);
+    if (!tensor)
+      core::fail_argument("SYN-FILE-SHARD", "it has no tensor %s, which is in it by the index", shown(name).c_str());
+    tensors_.push_back(*tensor);
+  }
+  shard.metadata_.erase(std::string(shard_set_key));
+  metadata_.merge(shard.metadata_);
+  std::ranges::move(shard.data_, std::back_inserter(data_));
+}
+
+SafetensorsFile SafetensorsFile::from_shards(const char* index_path) {
+  const ShardIndex index = ShardIndex::from_file(index_path);
+  std::map<std::string, std::vector<std::string>> names;  // of the tensors, by files
+  for (const auto& [tensor, file] : index.files) names[file].push_back(tensor);
+  SafetensorsFile whole;
+  for (const auto& [file, tensors] : names) {
+    try {
+      SafetensorsFile shard = from_file(ShardIndex::beside(index_path, file).c_str());
+      index.check_set(shard.metadata_);
+      whole.take_shard(std::move(shard), tensors);
+    } catch (core::Failure& failure) {
+      failure.text = "shard " + shown(file) + ": " + failure.text;
+      throw;
+    }
+  }
+  std::ranges::sort(whole.tensors_, {}, &Tensor::name);
+  return whole;
 }
 
 const Tensor* SafetensorsFile::find(std::string_view name) const noexcept {

@@ -16,6 +16,8 @@
 
 namespace synfire::files {
 
+class InputFile;
+
 class SafetensorsFile {
  public:
   struct Tensor {
@@ -28,10 +30,15 @@ class SafetensorsFile {
   };
   using Metadata = std::map<std::string, std::string, std::less<>>;
 
-  // Both throw unless the file is complete and valid. The memory must outlive the result; a file is read and closed.
+  // All throw unless the file is complete and valid. The memory must outlive the result; a file is read and closed.
   static SafetensorsFile from_memory(std::span<const std::byte> file);
   static SafetensorsFile from_file(const char* path);
+  // The tensors of all files of an index (shard_index.hpp), as those of one file.
+  static SafetensorsFile from_shards(const char* index_path);
+  // The header alone: no tensor has bytes.
+  static SafetensorsFile header_of(InputFile& file);
 
+  uint64_t data_begin() const noexcept { return data_begin_; }  // of the bytes of all tensors, in the file of a header
   const std::vector<Tensor>& tensors() const noexcept { return tensors_; }  // sorted by name
   const Metadata& metadata() const noexcept { return metadata_; }
   const Tensor* find(std::string_view name) const noexcept;
@@ -46,10 +53,12 @@ class SafetensorsFile {
   void read_header(std::string_view header, uint64_t data_size);
   void check_offsets(uint64_t data_size) const;
   void attach(std::span<const std::byte> data) noexcept;
+  void take_shard(SafetensorsFile&& shard, std::span<const std::string> names);
 
   std::vector<Tensor> tensors_;
   Metadata metadata_;
-  std::unique_ptr<std::byte, Release> data_;  // of a file on the disk
+  uint64_t data_begin_ = 0;
+  std::vector<std::unique_ptr<std::byte, Release>> data_;  // of files on the disk
 };
 
 }  // namespace synfire::files

@@ -1,34 +1,24 @@
 #include "safetensors_writer.hpp"
 
 #include "file_io.hpp"
+#include "json_text.hpp"
 #include "layout.hpp"
+#include "shard_index.hpp"
 
 #include <base/error.hpp>
 #include <base/text.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstdio>
 #include <cstring>
+#include <list>
 
 namespace synfire::files {
 namespace {
 
 void check_text(const char* what, std::string_view text) {
   if (!core::is_utf8(text)) core::fail_argument("SYN-FILE-NAME", "%s %s is not UTF-8", what, shown(text).c_str());
-}
-
-void append_string(std::string& json, std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  json.push_back('"');
-  for (const char character : text) {
-    const auto byte = static_cast<unsigned char>(character);
-    if (byte < 0x20) {
-      json.append("\\u00").append({digits[byte >> 4], digits[byte & 15]});
-      continue;
-    }
-    if (character == '"' || character == '\\') json.push_back('\\');
-    json.push_back(character);
-  }
-  json.push_back('"');
 }
 
 }  // namespace
@@ -89,13 +79,13 @@ SafetensorsWriter::Layout SafetensorsWriter::layout() const {
     if (json.back() != '{') json.push_back(',');
   };
   if (!metadata_.empty()) {
-    append_string(json, metadata_name);
+    append_json_string(json, metadata_name);
     json.append(":{");
     for (const auto& [key, value] : metadata_) {
       separate();
-      append_string(json, key);
+      append_json_string(json, key);
       json.push_back(':');
-      append_string(json, value);
+      append_json_string(json, value);
     }
     json.push_back('}');
   }
@@ -107,7 +97,7 @@ SafetensorsWriter::Layout SafetensorsWriter::layout() const {
   for (const auto* entry : sorted) {
     const auto& [name, tensor] = *entry;
     separate();
-    append_string(json, name);
+    append_json_string(json, name);
     json.append(":{\"dtype\":\"").append(name_of(tensor.dtype)).append("\",\"shape\":[");
     for (const int64_t& length : tensor.shape)
       json.append(&length == tensor.shape.data() ? "" : ",").append(std::to_string(length));
@@ -157,18 +147,127 @@ std::vector<std::byte> SafetensorsWriter::bytes() const {
 }
 
 void SafetensorsWriter::write_file(const char* path) const {
-  const Layout layout = this->layout();
-  uint64_t largest = 0;
-  for (const Tensor* tensor : layout.tensors)
-    if (tensor->fill) largest = std::max(largest, tensor->size);
-  std::vector<std::byte> filled(largest);
   ReplacementFile file(path);
-  file.write(std::as_bytes(std::span(layout.header)));
-  for (const Tensor* tensor : layout.tensors) {
-    if (tensor->fill) tensor->fill(std::span(filled).first(tensor->size));
-    file.write(tensor->fill ? std::span<const std::byte>(filled).first(tensor->size) : tensor->bytes);
-  }
+  write_to(file);
   file.commit();
+}
+
+void SafetensorsWriter::write_to(ReplacementFile& file) const {
+  const Layout layout = this->layout();
+  std::vector<std::byte> filled(largest_filled());
+  file.write(std::as_bytes(std::span(layout.header)));
+  for (const Tensor* tensor : layout.tensors) file.write(tensor->filled_in(filled));
+}
+
+uint64_t SafetensorsWriter::largest_filled() const noexcept {
+  uint64_t largest = 0;
+  for (const auto& [name, tensor] : tensors_)
+    if (tensor.fill) largest = std::max(largest, tensor.size);
+  return largest;
+}
+
+std::span<const std::byte> SafetensorsWriter::Tensor::filled_in(std::span<std::byte> memory) const {
+  if (!fill) return bytes;
+  fill(memory.first(size));
+  return memory.first(size);
+}
+
+// ---- shards ---------------------------------------------------------------------------------------------------------
+
+namespace {
+
+// A number that other contents hardly have. Whoever wants the same number can have it.
+class ContentHash {
+ public:
+  void add(std::span<const std::byte> bytes) noexcept {
+    mix(bytes.size());
+    while (!bytes.empty()) {
+      uint64_t word = 0;
+      const size_t n = std::min(bytes.size(), sizeof word);
+      std::memcpy(&word, bytes.data(), n);
+      mix(word);
+      bytes = bytes.subspan(n);
+    }
+  }
+  void add(std::string_view text) noexcept { add(std::as_bytes(std::span(text))); }
+  std::string text() const {
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash_ ^ hash_ >> 32));
+    return digits;
+  }
+
+ private:
+  void mix(uint64_t word) noexcept {
+    hash_ = std::rotl((hash_ ^ word) * 0x9E3779B97F4A7C15u, 29) * 0xD6E8FEB86659FD93u;
+  }
+
+  uint64_t hash_ = 0;
+};
+
+constexpr std::string_view file_ending = ".safetensors";
+
+}  // namespace
+
+// All files begin with the metadata of their set, which is a hash of everything: two saves cannot be mixed up. The
+// first file has the metadata of the whole.
+std::list<SafetensorsWriter> SafetensorsWriter::shards(uint64_t shard_bytes) const {
+  ContentHash hash;
+  for (const auto& [key, value] : metadata_) {
+    hash.add(key);
+    hash.add(value);
+  }
+  std::vector<std::byte> filled(largest_filled());
+  std::list<SafetensorsWriter> parts;
+  const Layout whole = layout();
+  for (const Tensor* tensor : whole.tensors) {
+    const auto named = std::ranges::find_if(tensors_, [&](const auto& entry) { return &entry.second == tensor; });
+    hash.add(named->first);
+    hash.add(tensor->filled_in(filled));
+    if (parts.empty() || (parts.back().total_ != 0 && tensor->size > shard_bytes - parts.back().total_))
+      parts.emplace_back();
+    parts.back().insert(named->first, *tensor);
+  }
+  for (SafetensorsWriter& part : parts) part.set_metadata(shard_set_key, hash.text());
+  for (const auto& [key, value] : metadata_) parts.front().set_metadata(key, value);
+  return parts;
+}
+
+uint64_t SafetensorsWriter::write_shards(const char* path, uint64_t shard_bytes) const {
+  const std::string_view whole = path;
+  check_text("the path", whole);
+  if (!whole.ends_with(file_ending))
+    core::fail_argument("SYN-FILE-NAME", "the path is %s; one that ends in \"%s\" is needed", shown(whole).c_str(),
+                        file_ending.data());
+  if (total_ <= shard_bytes) {
+    write_file(path);
+    return 1;
+  }
+  constexpr uint64_t most_shards = 99'999;
+  const std::list<SafetensorsWriter> parts = shards(shard_bytes);
+  if (parts.size() > most_shards)
+    core::fail_argument("SYN-FILE-SHARD", "%llu bytes in shards of %llu are %zu files; at most %llu are allowed",
+                        static_cast<unsigned long long>(total_), static_cast<unsigned long long>(shard_bytes),
+                        parts.size(), static_cast<unsigned long long>(most_shards));
+  ShardIndex index;
+  std::list<ReplacementFile> files;
+  for (const SafetensorsWriter& part : parts) {
+    char number[32];
+    std::snprintf(number, sizeof number, "-%05zu-of-%05zu", files.size() + 1, parts.size());
+    const std::string name =
+        std::string(whole.substr(0, whole.size() - file_ending.size())).append(number).append(file_ending);
+    part.write_to(files.emplace_back(name.c_str(), static_cast<int>(files.size())));
+    files.back().finish();
+    for (const auto& [tensor, data] : part.tensors_) index.files.emplace(tensor, ShardIndex::name_of(name));
+    index.set = part.metadata_.find(shard_set_key)->second;
+  }
+  ReplacementFile index_file(std::string(whole).append(".index").append(index_ending).c_str(),
+                             static_cast<int>(files.size()));
+  const std::string text = index.text(total_);
+  index_file.write(std::as_bytes(std::span(text)));
+  index_file.finish();
+  for (ReplacementFile& file : files) file.commit();
+  index_file.commit();
+  return files.size();
 }
 
 }  // namespace synfire::files

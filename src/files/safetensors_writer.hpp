@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <span>
 #include <string>
@@ -16,6 +17,8 @@
 #include <vector>
 
 namespace synfire::files {
+
+class ReplacementFile;
 
 // A function that throws has no effect, except on memory that it was to write.
 class SafetensorsWriter {
@@ -37,6 +40,10 @@ class SafetensorsWriter {
   std::vector<std::byte> bytes() const;
   // Replaces the file as a whole, or not at all. Needs memory for the largest filled tensor.
   void write_file(const char* path) const;
+  // Writes that file if its tensors have at most `shard_bytes` bytes, else files of at most as many, or of one larger
+  // tensor, and their index (shard_index.hpp). All are on the disk before the first one is replaced, and the index is
+  // replaced last. Returns how many there are.
+  uint64_t write_shards(const char* path, uint64_t shard_bytes) const;
 
  private:
   struct Tensor {
@@ -45,11 +52,17 @@ class SafetensorsWriter {
     uint64_t size;
     std::span<const std::byte> bytes;
     Fill fill;  // if set, in place of bytes
+
+    // The bytes, which may be in this memory.
+    std::span<const std::byte> filled_in(std::span<std::byte> memory) const;
   };
   struct Layout;
 
   void insert(std::string_view name, Tensor tensor);
   Layout layout() const;
+  uint64_t largest_filled() const noexcept;
+  void write_to(ReplacementFile& file) const;
+  std::list<SafetensorsWriter> shards(uint64_t shard_bytes) const;
 
   std::map<std::string, Tensor, std::less<>> tensors_;
   std::map<std::string, std::string, std::less<>> metadata_;

@@ -18,6 +18,7 @@
 #include <base/replayed.hpp>
 #include <base/shared_order.hpp>
 
+#include <functional>
 #include <memory>
 
 namespace synfire::core {
@@ -62,6 +63,9 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   // Records the entries that make() returns as one operation, with what it told the recorder: all or nothing.
   void record(FunctionRef<OperationList(Recorder&)> make);
   int32_t last_operation();
+  // From now on, an operation has the entries that the function makes of those that record() gets.
+  using Rewrite = std::function<OperationList(OperationList&&)>;
+  void rewrite_with(Rewrite&& rewrite) { rewrite_ = std::move(rewrite); }
   void instantiate();
 
   // ---- between replays
@@ -192,6 +196,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   GraphValues values_;
   GraphStatistics statistics_;
 
+  Rewrite rewrite_;  // or empty
   OperationList operations_;
   bool eager_ = false;            // SYNFIRE_GRAPH was 0 when the graph was instantiated
   std::vector<uint32_t> owners_;  // for each entry of the list, its recorded operation

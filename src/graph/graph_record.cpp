@@ -100,7 +100,8 @@ void Graph::record(FunctionRef<OperationList(Recorder&)> make) {
   check_recording();
   Recorder recorder(*this);
   try {
-    append(make(recorder), recorder);
+    OperationList operations = make(recorder);
+    append(rewrite_ ? rewrite_(std::move(operations)) : std::move(operations), recorder);
   } catch (...) {
     give_up(recorder);
     throw;

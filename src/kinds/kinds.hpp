@@ -10,6 +10,7 @@
 #include <neurons/state/reset_state.hpp>
 #include <neurons/state/snapshot.hpp>
 #include <neurons/sum_gradient/sum_gradient.hpp>
+#include <operations/all_reduce/all_reduce.hpp>
 #include <operations/check_elements/check_elements.hpp>
 #include <operations/combine/combine.hpp>
 #include <operations/dropout/dropout.hpp>
@@ -30,12 +31,16 @@
 #include <operations/reduce/reduce.hpp>
 #include <operations/replace_nonfinite/replace_nonfinite.hpp>
 #include <operations/resize/resize.hpp>
+#include <operations/running_reduce/running_reduce.hpp>
 #include <operations/shuffle/shuffle.hpp>
 #include <operations/spikes/convert_spikes.hpp>
 #include <operations/spikes/count_spikes.hpp>
+#include <operations/square_sum/square_sum.hpp>
 #include <operations/sum_steps/sum_steps.hpp>
+#include <operations/tally/tally.hpp>
 #include <optimizer/optimizer.hpp>
 #include <synapses/conv2d/conv2d.hpp>
+#include <synapses/delayed/delayed.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
 #include <synapses/population/population.hpp>
@@ -48,6 +53,7 @@
   KIND(StackBackward)                 \
   KIND(Readout)                       \
   KIND(SumGradient)                   \
+  KIND(AllReduce)                     \
   KIND(Copy)                          \
   KIND(Fill)                          \
   KIND(ScaleAdd)                      \
@@ -62,6 +68,11 @@
   KIND(DenseProduct)                  \
   KIND(DenseWeightGradient)           \
   KIND(DenseInputGradient)            \
+  KIND(PrepareDelayed)                \
+  KIND(DelayedInputs)                 \
+  KIND(DelayedHistory)                \
+  KIND(DelayedGradient)               \
+  KIND(DelayedInputGradient)          \
   KIND(Conv2dProduct)                 \
   KIND(Conv2dWeightGradient)          \
   KIND(Conv2dInputGradient)           \
@@ -79,7 +90,10 @@
   KIND(ResizeBackward)                \
   KIND(Reduce)                        \
   KIND(ReduceBackward)                \
+  KIND(RunningReduce)                 \
   KIND(RateLoss)                      \
+  KIND(Tally)                         \
+  KIND(SquareSum)                     \
   KIND(Combine)                       \
   KIND(CombineBackward)               \
   KIND(GroupMean)                     \

@@ -6,6 +6,7 @@
 #include <graph/eager_calls.hpp>
 
 #include <cstdio>
+#include <cstring>
 
 namespace synfire::network {
 
@@ -17,7 +18,9 @@ using operations::CheckElementsArguments;
 // ---- finding --------------------------------------------------------------------------------------------------------
 
 std::optional<int64_t> DataFinder::find(const Buffer& array, const RowShape& row, const AllowedElements& allowed) {
-  CheckElements op = {allowed, array.view().shaped({n_rows_, row.stored_steps(), row.stored_width()}), {}, {}, {}};
+  View elements = array.view().shaped({rows_.n_rows, row.stored_steps(), row.stored_width()});
+  elements.data = static_cast<char*>(elements.data) + static_cast<uint64_t>(rows_.first) * row.bytes();
+  CheckElements op = {allowed, elements, {}, {}, {}};
   const bool has_lengths = row.has_lengths && lengths_;
   if (is_of_device(array)) {
     if (has_lengths) op.lengths = lengths_for_device();
@@ -32,7 +35,7 @@ std::optional<int64_t> DataFinder::find(const Buffer& array, const RowShape& row
 
 // True on the device on which the operation runs.
 bool DataFinder::is_of_device(const Buffer& array) const noexcept {
-  return context_.device().is_host() || array.view().memory == SYNFIRE_MEMORY_DEVICE;
+  return !rows_.is_part && (context_.device().is_host() || array.view().memory == SYNFIRE_MEMORY_DEVICE);
 }
 
 std::optional<int64_t> DataFinder::find_on_device(CheckElements op) {
@@ -69,18 +72,19 @@ View DataFinder::lengths_for_device() {
   const View& given = lengths_->view();
   if (context_.device().is_host() || given.memory != SYNFIRE_MEMORY_HOST) return given;
   if (!lengths_copy_) {
-    lengths_copy_ = make_array(SYNFIRE_DTYPE_U32, static_cast<uint64_t>(n_rows_));
+    lengths_copy_ = make_array(SYNFIRE_DTYPE_U32, static_cast<uint64_t>(rows_.n_rows));
     lengths_copy_->upload(0, given.data, lengths_copy_->view().bytes);
   }
   return lengths_copy_->view();
 }
 void* DataFinder::lengths_for_processor() {
   const View& given = lengths_->view();
+  if (rows_.is_part) return static_cast<uint32_t*>(given.data) + rows_.first;
   if (given.memory != SYNFIRE_MEMORY_DEVICE) return given.data;
   if (downloaded_.empty()) {
-    const uint64_t bytes = static_cast<uint64_t>(n_rows_) * sizeof(uint32_t);
+    const uint64_t bytes = static_cast<uint64_t>(rows_.n_rows) * sizeof(uint32_t);
     require_host_memory(bytes, Paging::pageable);
-    downloaded_.resize(static_cast<size_t>(n_rows_));
+    downloaded_.resize(static_cast<size_t>(rows_.n_rows));
     lengths_->download(0, downloaded_.data(), bytes);
   }
   return downloaded_.data();
@@ -88,14 +92,18 @@ void* DataFinder::lengths_for_processor() {
 
 // ---- texts ----------------------------------------------------------------------------------------------------------
 
-std::string DataFinder::found_text(const char* name, const Buffer& array, const RowShape& row, int64_t index) {
+std::string DataFinder::found_text(const char* name, const Buffer& array, const RowShape& row, int64_t index) const {
   uint64_t bits = 0;
   const uint64_t element = bytes_of_dtype(row.dtype);
-  array.download(static_cast<uint64_t>(index) * element, &bits, element);
+  const uint64_t at = static_cast<uint64_t>(rows_.first) * row.bytes() + static_cast<uint64_t>(index) * element;
+  if (rows_.is_part)
+    std::memcpy(&bits, static_cast<const char*>(array.view().data) + at, element);
+  else
+    array.download(at, &bits, element);
   const int64_t width = row.stored_width(), per_row = row.stored_steps() * width, in_row = index % per_row;
   char text[160];
   int length = std::snprintf(text, sizeof text, "%s has %.10g in row %lld", name, element_value(row.dtype, bits),
-                             static_cast<long long>(index / per_row));
+                             static_cast<long long>(rows_.first_number + index / per_row));
   const auto append = [&](const char* what, int64_t number) {
     length += std::snprintf(text + length, sizeof text - static_cast<size_t>(length), ", %s %lld", what,
                             static_cast<long long>(number));
@@ -107,8 +115,8 @@ std::string DataFinder::found_text(const char* name, const Buffer& array, const 
 
 // ---- what each array may hold ---------------------------------------------------------------------------------------
 
-void check_elements(Context& context, const Design& design, int64_t n_rows, const GivenArrays& given) {
-  DataFinder finder(context, n_rows, given.lengths);
+void check_elements(Context& context, const Design& design, const CheckedRows& rows, const GivenArrays& given) {
+  DataFinder finder(context, rows, given.lengths);
   const std::vector<DataNeed> needs = design.data_needs();
   const auto check = [&](size_t stage, DataRole role, const Buffer& array) {
     design.stages()[stage].kind->check_elements(design.view(stage), role, array, finder);

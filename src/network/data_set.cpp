@@ -38,6 +38,9 @@ uint64_t DataSet::bytes() const noexcept {
   for (const Ref<Buffer>& array : arrays) count(array);
   count(lengths);
   count(sample_weights);
+  count(indices);
+  count(n_active);
+  count(drawn);
   return bytes;
 }
 
@@ -47,6 +50,27 @@ RowShape length_row() {
 
 RowShape weight_row() {
   return {SYNFIRE_DTYPE_F32, 1, 1};
+}
+
+void check_rows(int64_t n_rows, const RowShape& widest) {
+  constexpr int64_t most_rows = 0xFFFFFFFF;
+  constexpr uint64_t most_bytes = uint64_t{1} << 62;
+  if (n_rows < 1 || n_rows > most_rows)
+    fail_argument("SYN-NETWORK-DATA", "n_rows is %lld; 1 to 2^32 - 1 are allowed", static_cast<long long>(n_rows));
+  uint64_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<uint64_t>(n_rows), widest.bytes(), &bytes) || bytes > most_bytes)
+    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-NETWORK-OVERFLOW", "n_rows is %lld; as many rows cannot be addressed",
+         static_cast<long long>(n_rows));
+}
+
+Ref<Buffer> make_rows(Context& context, const RowShape& row, int64_t n_rows, int32_t memory) {
+  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
+  desc.memory = memory;
+  desc.dtype = row.dtype;
+  desc.shape[0] = static_cast<uint64_t>(n_rows);
+  desc.shape[1] = static_cast<uint64_t>(row.stored_steps());
+  desc.shape[2] = static_cast<uint64_t>(row.stored_width());
+  return charged_as(SYNFIRE_TAG_BUFFER, [&] { return Ref<Buffer>::adopt(new Buffer(context, desc)); });
 }
 
 // ---- copying --------------------------------------------------------------------------------------------------------
@@ -62,17 +86,6 @@ struct Array {
   Ref<Buffer>* after;
 };
 
-void check_rows(int64_t n_rows, const RowShape& widest) {
-  constexpr int64_t most_rows = 0xFFFFFFFF;
-  constexpr uint64_t most_bytes = uint64_t{1} << 62;
-  if (n_rows < 1 || n_rows > most_rows)
-    fail_argument("SYN-NETWORK-DATA", "n_rows is %lld; 1 to 2^32 - 1 are allowed", static_cast<long long>(n_rows));
-  uint64_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<uint64_t>(n_rows), widest.bytes(), &bytes) || bytes > most_bytes)
-    fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-NETWORK-OVERFLOW", "n_rows is %lld; as many rows cannot be addressed",
-         static_cast<long long>(n_rows));
-}
-
 View checked_rows(const Array& array, int64_t n_rows) {
   const Buffer& buffer = *array.source;
   check_type(buffer, array.name, array.row.dtype);
@@ -83,16 +96,6 @@ View checked_rows(const Array& array, int64_t n_rows) {
     fail_argument("SYN-BUFFER-PITCH", "%s has a row_pitch of %llu; rows without gaps are needed", array.name,
                   static_cast<unsigned long long>(buffer.row_pitch()));
   return view;
-}
-
-Ref<Buffer> make_rows(Context& context, const RowShape& row, int64_t n_rows, int32_t memory) {
-  synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
-  desc.memory = memory;
-  desc.dtype = row.dtype;
-  desc.shape[0] = static_cast<uint64_t>(n_rows);
-  desc.shape[1] = static_cast<uint64_t>(row.stored_steps());
-  desc.shape[2] = static_cast<uint64_t>(row.stored_width());
-  return charged_as(SYNFIRE_TAG_BUFFER, [&] { return Ref<Buffer>::adopt(new Buffer(context, desc)); });
 }
 
 void copy_rows(const View& source, Buffer& destination, Context& context) {
@@ -141,7 +144,7 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
   const int32_t memory = pinned ? SYNFIRE_MEMORY_PINNED : SYNFIRE_MEMORY_DEVICE;
   // A GPU checks elements at its memory's speed, so host memory is copied first if nobody uses the destination yet.
   const bool looks_at_copies = !context.device().is_host() && !is_same && memory == SYNFIRE_MEMORY_DEVICE;
-  if (!looks_at_copies) check_elements(context, design, n_rows, given);
+  if (!looks_at_copies) check_elements(context, design, {n_rows}, given);
   // Everything is allocated before anything is copied.
   for (const Array& array : list)
     *array.after = is_same ? *array.before : make_rows(context, array.row, n_rows, memory);
@@ -154,7 +157,7 @@ DataSet copy_data(const Design& design, Context& context, int64_t n_rows, const 
     if (looks_at_copies) {
       for (size_t i = 0; i < list.size(); ++i)
         if (sources[i].memory != SYNFIRE_MEMORY_DEVICE) *list[i].checked = list[i].after->get();
-      check_elements(context, design, n_rows, given);
+      check_elements(context, design, {n_rows}, given);
     }
     copy(false);
     return after;

@@ -46,6 +46,10 @@ const ValueSpec* Stage::find_spec(std::string_view wanted) const noexcept {
   return nullptr;
 }
 
+bool Stage::keeps(std::string_view array) const noexcept {
+  return std::ranges::find(kept, array) != kept.end();
+}
+
 double& Stage::at(const ValueSpec& spec) noexcept {
   return values[static_cast<size_t>(&spec - kind->traits.values.data())];
 }
@@ -124,6 +128,24 @@ NetworkRules::NetworkRules(const synfire_network_desc& desc)
   check_choice(desc.own_loss, "desc.own_loss", SYNFIRE_OWN_LOSS_STARTS,
                "SYNFIRE_OWN_LOSS_NONE (0), _CONTINUES (1) and _STARTS (2)");
   check_size(*this, 1, "a stage's width");
+}
+
+void NetworkRules::divide_among(ranks::Communicator& communicator) {
+  const int32_t n_ranks = communicator.place().size;
+  if (batch < n_ranks)
+    fail_argument("SYN-NETWORK-RANKS",
+                  "desc.batch is %lld, and desc.communicator has %d ranks; each needs a row at least",
+                  static_cast<long long>(batch), n_ranks);
+  if (own_loss != OwnLoss::none)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-NETWORK-RANKS",
+         "desc.own_loss is %d with desc.communicator; 0 is needed, because the ranks join what the network's own "
+         "losses find",
+         static_cast<int>(own_loss));
+  if (dtype != SYNFIRE_DTYPE_F32)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-NETWORK-ORDERED",
+         "desc.dtype is %s with desc.communicator; f32 is needed, because sums over rows in f64 have an order",
+         name_of_dtype(dtype));
+  ranks = core::Ref<ranks::Communicator>(&communicator);
 }
 
 // ---- growing --------------------------------------------------------------------------------------------------------
@@ -728,6 +750,12 @@ double Design::get_value(const char* stage_name, const char* name) const {
     return seed_name == name ? static_cast<double>(stage.seed) : stage.at(*spec);
   if (!stage.kind->has_further(view(index), name)) fail_unknown_value(index, name);
   return stage.kind->get_further(view(index), name);
+}
+
+void Design::keep(std::span<std::pair<size_t, std::string>> arrays) {
+  for (const auto& [index, array] : arrays) make_room(stages_[index].kept, arrays.size());
+  for (auto& [index, array] : arrays)
+    if (!stages_[index].keeps(array)) stages_[index].kept.push_back(std::move(array));
 }
 
 void Design::built() noexcept {

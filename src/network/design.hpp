@@ -7,6 +7,7 @@
 #include "stage_kind.hpp"
 
 #include <base/error.hpp>
+#include <ranks/communicator.hpp>
 
 #include <synfire/synfire.h>
 
@@ -46,8 +47,11 @@ struct NetworkRules {
   uint32_t n_slots;
   bool transient_arrays;  // between the stages
   OwnLoss own_loss;
+  core::Ref<ranks::Communicator> ranks = {};  // that train it together; null: this program alone
 
   explicit NetworkRules(const synfire_network_desc& desc);
+  // The network is trained by these ranks together. Throws INVALID_ARGUMENT or UNSUPPORTED if that is not possible.
+  void divide_among(ranks::Communicator& communicator);
 };
 
 // Throws INVALID_ARGUMENT or OUT_OF_MEMORY unless [T, B, width] can be addressed.
@@ -94,6 +98,9 @@ class Design {
   // Changes settings of a stage. The body checks its change.
   StageSettings& settings(size_t index) noexcept { return *stages_[index].settings; }
   void built() noexcept;
+  // Notes that the program has asked for arrays of stages, by their names in these, which can keep them
+  // (kept_arrays.hpp).
+  void keep(std::span<std::pair<size_t, std::string>> arrays);
   // Takes changeable values, and seeds that the caller has not set, from a design with at least the same stages.
   void take_changes(const Design& from);
   // Returns the stage's number. Throws also for unknown names, and WRONG_ORDER for a value that is fixed once built.

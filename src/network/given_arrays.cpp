@@ -28,34 +28,36 @@ std::string stages_of(const Design& design, std::span<const ArrayPlace> places, 
   return text;
 }
 
-size_t place_of(const Design& design, std::span<const GivenArray> given, size_t i, std::span<const ArrayPlace> places) {
-  const GivenArray& one = given[i];
+}  // namespace
+
+size_t place_of(const Design& design, const GivenArray& one, const ListEntry& entry,
+                std::span<const ArrayPlace> places) {
   const char* const role = name_of(one.role);
   if (one.stage) {
     const size_t stage = design.find(one.stage);
     const auto at = std::ranges::find_if(
         places, [&](const ArrayPlace& place) { return place.stage == stage && place.role == one.role; });
     if (at == places.end())
-      fail_argument("SYN-NETWORK-ARRAY", "arrays[%zu] has %s of stage \"%s\" of kind %s, which takes %s", i, role,
-                    one.stage, design.stages()[stage].kind->traits.name, roles_of(places, stage).c_str());
+      fail_argument("SYN-NETWORK-ARRAY", "%s[%zu] has %s of stage \"%s\" of kind %s, which takes %s", entry.list,
+                    entry.index, role, one.stage, design.stages()[stage].kind->traits.name,
+                    roles_of(places, stage).c_str());
     return static_cast<size_t>(at - places.begin());
   }
   const auto has_role = [&](const ArrayPlace& place) { return place.role == one.role; };
   const auto at = std::ranges::find_if(places, has_role);
-  if (at == places.end()) fail_argument("SYN-NETWORK-ARRAY", "arrays[%zu] has %s, which nothing here takes", i, role);
+  if (at == places.end())
+    fail_argument("SYN-NETWORK-ARRAY", "%s[%zu] has %s, which nothing here takes", entry.list, entry.index, role);
   if (std::ranges::count_if(places, has_role) > 1)
-    fail_argument("SYN-NETWORK-ARRAY", "arrays[%zu] has %s without a stage; those that take them are %s", i, role,
-                  stages_of(design, places, one.role).c_str());
+    fail_argument("SYN-NETWORK-ARRAY", "%s[%zu] has %s without a stage; those that take them are %s", entry.list,
+                  entry.index, role, stages_of(design, places, one.role).c_str());
   return static_cast<size_t>(at - places.begin());
 }
-
-}  // namespace
 
 std::vector<Buffer*> arrays_of(const Design& design, std::span<const GivenArray> given,
                                std::span<const ArrayPlace> places) {
   std::vector<Buffer*> arrays(places.size());
   for (size_t i = 0; i < given.size(); ++i) {
-    const size_t place = place_of(design, given, i, places);
+    const size_t place = place_of(design, given[i], {"arrays", i}, places);
     if (arrays[place])
       fail_argument("SYN-NETWORK-ARRAY", "arrays[%zu] has %s%s, which an array before it has", i,
                     name_of(given[i].role),
@@ -67,20 +69,25 @@ std::vector<Buffer*> arrays_of(const Design& design, std::span<const GivenArray>
   return arrays;
 }
 
-void fail_missing(const Design& design, const ArrayPlace& place) {
-  fail_argument("SYN-NETWORK-ARRAY", "arrays has no %s of stage \"%s\", which needs them", name_of(place.role),
+void fail_missing(const Design& design, const char* list, const ArrayPlace& place) {
+  fail_argument("SYN-NETWORK-ARRAY", "%s has no %s of stage \"%s\", which needs them", list, name_of(place.role),
                 design.stages()[*place.stage].name.c_str());
 }
 
-NeededArrays needed_arrays(const Design& design, std::span<const GivenArray> given) {
+std::vector<ArrayPlace> data_places(const Design& design) {
   std::vector<ArrayPlace> places;
   for (const DataNeed& need : design.data_needs()) places.push_back({need.stage, need.role});
-  const size_t n_needs = places.size();
   places.push_back({std::nullopt, DataRole::lengths});
   places.push_back({std::nullopt, DataRole::sample_weights});
+  return places;
+}
+
+NeededArrays needed_arrays(const Design& design, std::span<const GivenArray> given) {
+  const std::vector<ArrayPlace> places = data_places(design);
+  const size_t n_needs = places.size() - 2;
   std::vector<Buffer*> arrays = arrays_of(design, given, places);
   for (size_t i = 0; i < n_needs; ++i)
-    if (!arrays[i]) fail_missing(design, places[i]);
+    if (!arrays[i]) fail_missing(design, "arrays", places[i]);
   Buffer *const lengths = arrays[n_needs], *const sample_weights = arrays[n_needs + 1];
   arrays.resize(n_needs);
   return {std::move(arrays), lengths, sample_weights};

@@ -186,6 +186,8 @@ class ArrayLoad {
   void check() const {
     for (size_t group = 0; group < parameters_.size(); ++group)
       if (!parameters_[group].empty()) state_.parameters[group].check(parameters_[group]);
+    for (const auto& [array, bytes] : arrays_)
+      if (array->check) array->check(bytes);
   }
   bool is_empty() const noexcept { return arrays_.empty() && !has_parameters_; }
   void write() const {
@@ -263,6 +265,7 @@ void Network::load_arrays(const files::SafetensorsFile& file, std::span<synfire_
     auto before = std::make_unique<Before>(writer(held).bytes(), *context());
     check_order();
     parts_->frame_tape->set(FrameTape::State::overwritten);
+    has_compared_ = false;
     try {
       load.write();
     } catch (...) {

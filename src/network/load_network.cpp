@@ -1,5 +1,7 @@
 // A network from a safetensors file: everything is checked first; later failures are taken back.
+#include "kept_arrays.hpp"
 #include "network.hpp"
+#include "stages/stage_kinds.hpp"
 #include "state_arrays.hpp"
 
 #include <base/error.hpp>
@@ -51,7 +53,12 @@ void check_whole(const StateArray& array, std::span<const std::byte> bytes) {
                   static_cast<unsigned long long>(number), static_cast<unsigned long long>(array.most));
 }
 
+bool lacks(const files::SafetensorsFile& file, const StateArray& array) {
+  return array.may_lack && !file.find(array.name);
+}
+
 void check_array(const StateArray& array, const files::SafetensorsFile& file) {
+  if (lacks(file, array)) return;
   const std::span<const std::byte> bytes = file.bytes(array.name, array.dtype, array.shape);
   if (array.check) array.check(bytes);
   if (array.most != UINT64_MAX) check_whole(array, bytes);
@@ -145,7 +152,8 @@ void Network::apply_position(const HeldGraphs& held, const SavedNetwork& saved) 
   for (const RecordedGraph::Value& one : parts_->graph(GraphKind::forward).values)
     if (one.is_offset())
       held.find(GraphKind::forward)->set_whole(one.operation, one.known_as, position.forward[one.stage]);
-  if (parts_->has_graph(GraphKind::training) && parts_->graph(GraphKind::training).n_rows != position.n_rows) {
+  const RecordedGraph& training = parts_->graph(GraphKind::training);
+  if (training.graph && (training.n_rows != position.n_rows || training.blocks != position.blocks)) {
     Parts::Offsets other_rows = offsets;
     other_rows.back() = 0;
     parts_->set_offsets(held, other_rows);
@@ -153,10 +161,12 @@ void Network::apply_position(const HeldGraphs& held, const SavedNetwork& saved) 
     parts_->set_offsets(held, offsets);
   }
   parts_->training_start_rows = position.n_rows;
+  parts_->training_start_blocks = position.blocks;
   parts_->training_start = std::move(offsets);
 }
 
 void Network::apply(const HeldGraphs& held, const files::SafetensorsFile& file, const SavedNetwork& saved) {
+  has_compared_ = false;
   const StateArrays state(*parts_);
   for (const ParameterGroup& group : state.parameters) group.write(values_of(group, file));
   design_.take_changes(saved.design);
@@ -166,6 +176,10 @@ void Network::apply(const HeldGraphs& held, const files::SafetensorsFile& file, 
   if (!same_batch) reset_layers();
   for (const StateArray& array : state.arrays) {
     if (array.of_rows && !same_batch) continue;
+    if (lacks(file, array)) {
+      array.write(std::vector<std::byte>(array.bytes()).data());
+      continue;
+    }
     // A tensor of a file in memory may have any address.
     array.write(numbers_of<std::byte>(file.bytes(array.name, array.dtype, array.shape)).data());
   }
@@ -213,9 +227,12 @@ FileRules::FileRules(const synfire_network_file_desc& desc)
       replace_nonfinite(desc.replace_nonfinite == 1),
       n_steps(desc.n_steps),
       batch(desc.batch),
-      n_slots(desc.n_slots) {
+      n_slots(desc.n_slots),
+      keep(desc.keep),
+      continues(desc.continues == 1) {
   check_flag(desc.inference, "SYN-NETWORK-FLAG", "desc.inference");
   check_flag(desc.replace_nonfinite, "SYN-NETWORK-FLAG", "desc.replace_nonfinite");
+  check_flag(desc.continues, "SYN-NETWORK-FLAG", "desc.continues");
 }
 
 Network* create_from_file(Context& context, const files::SafetensorsFile& file, const FileRules& rules) {
@@ -238,6 +255,8 @@ Network* create_from_file(Context& context, const files::SafetensorsFile& file, 
     for (size_t i = 0; i < design.stages().size(); ++i)
       if (design.has_value(i, "replace_nonfinite"))
         design.set_value(design.stages()[i].name.c_str(), "replace_nonfinite", 1, false);
+  if (rules.continues) continue_readouts(design);
+  if (rules.keep) keep(design, rules.keep);
   const Ref<Network> network = Ref<Network>::adopt(new Network(context, std::move(design)));
   network->build();
   network->load_first(file, saved);

@@ -1,14 +1,20 @@
 // The network object: its uses, design and building. Its runs are in run.cpp, its texts in summary.cpp.
 #include "network.hpp"
 
+#include "contents_hash.hpp"
+#include "kept_arrays.hpp"
 #include "stages/stage_kinds.hpp"
 
 #include <base/error.hpp>
 #include <base/log.hpp>
 #include <base/make_room.hpp>
+#include <base/text.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace synfire::network {
 
@@ -145,8 +151,24 @@ void Network::query_memory(synfire_network_memory& memory) {
 
 // ---- building -------------------------------------------------------------------------------------------------------
 
+namespace {
+
+// A number for the library and the design, without what the design has learnt. All ranks have the same one.
+uint64_t contents_of(const Design& design) {
+  const size_t n_stages = design.stages().size();
+  Position position;
+  position.training = position.inference = position.forward = std::vector<uint64_t>(n_stages + 1);
+  files::SafetensorsWriter writer;
+  write_metadata(writer, design, position);
+  for (size_t i = 0; i < n_stages; ++i) design.stages()[i].kind->write_tensors(design.view(i), writer);
+  return ContentsHash().add(SYNFIRE_ABI_VERSION).add(writer.bytes()).value();
+}
+
+}  // namespace
+
 void Network::build() {
   const Use use(*this);
+  RankCall together(design_.rules().ranks.get(), ranks::Call::build);
   check_not_built();
   design_.check_complete();
   const PartBytes bytes = plan(design_, device());
@@ -156,6 +178,8 @@ void Network::build() {
   parts->arena_block = parts->arena->provide(bytes.arena);
   parts->record_inference();
   if (parts->has_own_loss()) parts->record_own_loss();
+  if (together) together.agree(contents_of(design_), "stages or values, or another version of the library,");
+  together.end();
   parts_ = std::move(parts);
   design_.built();
   log_message(SYNFIRE_LOG_CHOICE, "network: %zu stages, %llu bytes of device memory and %llu page-locked",
@@ -163,18 +187,65 @@ void Network::build() {
               static_cast<unsigned long long>(bytes.pinned));
 }
 
+namespace {
+
+uint64_t contents_of(int64_t n_rows, const NeededArrays& arrays) {
+  std::vector<std::byte> block(1 << 20);
+  ContentsHash hash;
+  hash.add(static_cast<uint64_t>(n_rows));
+  const auto add = [&](Buffer* array) {
+    hash.add(array ? 1 : 0);
+    if (!array || !array->view().data || array->is_transient()) return;
+    const uint64_t bytes = array->view().bytes;
+    hash.add(bytes);
+    for (uint64_t first = 0; first < bytes; first += block.size()) {
+      const uint64_t count = std::min<uint64_t>(block.size(), bytes - first);
+      array->download(first, block.data(), count);
+      hash.add(std::span(block).first(count));
+    }
+  };
+  for (Buffer* const array : arrays.arrays) add(array);
+  add(arrays.lengths);
+  add(arrays.sample_weights);
+  return hash.value();
+}
+
+}  // namespace
+
 void Network::set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays) {
-  take_data(kind, n_rows, [&] { return needed_arrays(design_, arrays); });
+  take_arrays(kind, n_rows, [&] { return needed_arrays(design_, arrays); });
 }
 
 void Network::set_arrays(DataKind kind, int64_t n_rows, std::span<const GivenArray> arrays) {
-  take_data(kind, n_rows, [&] { return needed_arrays(design_, arrays); });
+  take_arrays(kind, n_rows, [&] { return needed_arrays(design_, arrays); });
 }
 
-void Network::take_data(DataKind kind, int64_t n_rows, FunctionRef<NeededArrays()> arrays) {
+void Network::take_arrays(DataKind kind, int64_t n_rows, FunctionRef<NeededArrays()> arrays) {
+  take_data(kind, [&](DataSet& current, RankCall& together) {
+    const NeededArrays given = arrays();
+    if (together) together.agree(contents_of(n_rows, given), "data");
+    DataSet none;
+    return copy_data(design_, *context(), n_rows, given, current.stream ? none : current);
+  });
+}
+
+void Network::open_data(DataKind kind, std::span<const GivenFile> given, const StreamRules& rules) {
+  if (design_.rules().ranks)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-NETWORK-RANKS",
+         "a network with a communicator takes data in memory (synfire_network_set_data), not data in files");
+  take_data(kind, [&](DataSet&, RankCall&) {
+    DataSet data;
+    const DataFiles files(design_, given);
+    data.stream = std::make_shared<DataStream>(*context(), design_, files, rules, kind == DataKind::evaluation, data);
+    return data;
+  });
+}
+
+void Network::take_data(DataKind kind, FunctionRef<DataSet(DataSet&, RankCall&)> make) {
   const Use use(*this);
-  check_built();
   const bool training = kind == DataKind::training;
+  RankCall together(design_.rules().ranks.get(), training ? ranks::Call::training_data : ranks::Call::evaluation_data);
+  check_built();
   for (const Role role : {Role::scores, Role::trains})
     if (!design_.has(role) && (training || role == Role::scores))
       fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-INCOMPLETE",
@@ -185,20 +256,49 @@ void Network::take_data(DataKind kind, int64_t n_rows, FunctionRef<NeededArrays(
   HeldGraphs held;
   held.add(graph_kind, before);
   held.finish();
-  DataSet next = copy_data(design_, *context(), n_rows, arrays(), current);
+  DataSet next = make(current, together);
   // The existing graph reads the same memory.
-  if (next.is_in(current)) return;
+  if (next.is_in(current)) return together.agree_last();
   std::erase_if(replaced_, [](const WeakRef<Graph>& graph) { return !graph.lock(); });
   make_room(replaced_, 1);
   if (training) {
     Parts::Offsets offsets = parts_->offsets(held);
-    if (parts_->training_rows() != n_rows) offsets.back() = 0;
+    if (parts_->training_rows() != next.n_rows || parts_->training_blocks() != next.blocks) offsets.back() = 0;
     parts_->record_training(next, offsets);
   } else {
     parts_->record_evaluation(next);
   }
+  together.agree_last();
   if (before) replaced_.emplace_back(before.get());
   current = std::move(next);
+}
+
+// ---- monitors -------------------------------------------------------------------------------------------------------
+
+void Network::read_monitor(const char* stage, bool restart, synfire_network_monitor& monitor) {
+  const Use use(*this);
+  check_built();
+  const size_t index = design_.find(stage);
+  const std::string name = design_.stages()[index].name + "." + std::string(kept_arrays::monitor);
+  check_kept(*parts_, name);
+  if (!design_.stages()[index].keeps(kept_arrays::monitor))
+    fail_argument("SYN-NETWORK-MONITOR",
+                  "stage \"%s\" of kind %s has no monitor; neurons that fire and stages with weights of their own have",
+                  design_.stages()[index].name.c_str(), design_.stages()[index].kind->traits.name);
+  HeldGraphs held;
+  hold_all(held);
+  held.finish();
+  const StageParts& parts = *parts_->stages[index];
+  parts.wait();
+  synfire_network_monitor seen = SYNFIRE_NETWORK_MONITOR_INIT;
+  seen.rate = seen.silent = seen.weight_norm = seen.gradient_norm = std::numeric_limits<double>::quiet_NaN();
+  parts.read_monitor(seen);
+  if (restart) parts.clear_monitor();
+  monitor.n_replays = seen.n_replays;
+  monitor.rate = seen.rate;
+  monitor.silent = seen.silent;
+  monitor.weight_norm = seen.weight_norm;
+  monitor.gradient_norm = seen.gradient_norm;
 }
 
 // ---- parts ----------------------------------------------------------------------------------------------------------
@@ -233,39 +333,37 @@ const RecordedGraph& Network::checked_graph(GraphKind kind) const {
 
 Ref<Graph> Network::graph(GraphKind kind) {
   const Use use(*this);
-  return checked_graph(kind).graph;
+  if (design_.rules().ranks && kind != GraphKind::inference)
+    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-NETWORK-RANKS",
+         "the graphs of training and evaluation of a network with a communicator are not given out; ranks launch them "
+         "together, by synfire_network_train and synfire_network_evaluate");
+  const RecordedGraph& recorded = checked_graph(kind);
+  if ((kind == GraphKind::training && training_.stream) || (kind == GraphKind::evaluation && evaluation_.stream))
+    fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-DATA",
+         "the %s data are in files, and only synfire_network_%s knows which rows are in memory",
+         kind == GraphKind::training ? "training" : "evaluation", kind == GraphKind::training ? "train" : "evaluate");
+  return recorded.graph;
 }
 
 Ref<Buffer> Network::buffer(const char* name) {
   const Use use(*this);
   check_built();
   Ref<Buffer> found;
-  std::string known;
-  const auto offer = [&](const std::string& known_as, const Ref<Buffer>& buffer) {
+  std::vector<std::string> known;
+  parts_->offer([&](const std::string& known_as, const Ref<Buffer>& buffer) {
     if (!buffer || buffer->is_transient()) return;
     if (known_as == name) found = buffer;
-    known.append(known.empty() ? "\"" : ", \"").append(known_as).append("\"");
-  };
-  const auto in_stage_name = [&](size_t stage, const char* what) {
-    return std::string(design_.stages()[stage].name).append(".").append(what);
-  };
-  // With the stage's name in front and, where there is one, also by the name alone.
-  const auto offer_each = [&](const auto& list, const char* what) {
-    for (const auto& one : list) {
-      if (list.size() == 1) offer(what, one.array);
-      offer(in_stage_name(one.stage, what), one.array);
-    }
-  };
-  offer_each(parts_->inputs, "input");
-  offer_each(parts_->outputs, "output");
-  for (const FrameArray& one : parts_->frame)
-    offer(in_stage_name(one.stage, one.role == DataRole::outputs ? "gradient" : name_of(one.role)), one.array);
-  for (const std::unique_ptr<StageParts>& stage : parts_->stages)
-    stage->offer([&](const char* own, const Ref<Buffer>& buffer) {
-      offer(own[0] == '.' ? stage->stage()->name + own : std::string(own), buffer);
-    });
+    known.push_back(known_as);
+  });
   if (found) return found;
-  fail_argument("SYN-NETWORK-BUFFER", "name is \"%.140s\"; the network has %.700s", name, known.c_str());
+  check_kept(*parts_, name);
+  std::string list;
+  for (const std::string& one : known) list.append(list.empty() ? "\"" : ", \"").append(one).append("\"");
+  const std::vector<std::string> further = further_arrays(*parts_);
+  std::vector<std::string_view> names(known.begin(), known.end());
+  names.insert(names.end(), further.begin(), further.end());
+  fail_argument("SYN-NETWORK-BUFFER", "name is \"%.140s\"%s; the network has %.700s", name,
+                suggestion(name, names).c_str(), list.c_str());
 }
 
 }  // namespace synfire::network

@@ -2,7 +2,9 @@
 #ifndef SYNFIRE_NETWORK_NETWORK_HPP
 #define SYNFIRE_NETWORK_NETWORK_HPP
 
+#include "data_stream.hpp"
 #include "parts.hpp"
+#include "rank_call.hpp"
 #include "saved.hpp"
 
 #include <base/context.hpp>
@@ -35,6 +37,7 @@ class Network final : public core::Child {
   void build();
   void set_data(DataKind kind, int64_t n_rows, const DataArrays& arrays);
   void set_arrays(DataKind kind, int64_t n_rows, std::span<const GivenArray> arrays);
+  void open_data(DataKind kind, std::span<const GivenFile> given, const StreamRules& rules);
 
   // ---- running; all block until done
   // The results of single losses are those of the stages that they name.
@@ -58,6 +61,10 @@ class Network final : public core::Child {
   void load_arrays(const files::SafetensorsFile& file, std::span<synfire_array_source> sources, bool leave_out);
   // load() for a network that nobody else has yet.
   void load_first(const files::SafetensorsFile& file, const SavedNetwork& whole);
+
+  // ---- monitors
+  // What a stage with a monitor has seen. With `restart`, it begins anew.
+  void read_monitor(const char* stage, bool restart, synfire_network_monitor& monitor);
 
   // ---- parts
   // The object of a stage of one of these kinds.
@@ -103,7 +110,9 @@ class Network final : public core::Child {
   const RecordedGraph& checked_graph(GraphKind kind) const;
   void apply_value(const HeldGraphs& held, size_t stage, const char* name, double value);
   uint64_t data_bytes() const noexcept;
-  void take_data(DataKind kind, int64_t n_rows, core::FunctionRef<NeededArrays()> arrays);
+  void take_arrays(DataKind kind, int64_t n_rows, core::FunctionRef<NeededArrays()> arrays);
+  // `make` makes the new data, or new contents of the memory of the current ones.
+  void take_data(DataKind kind, core::FunctionRef<DataSet(DataSet&, RankCall&)> make);
   int64_t batches_per_epoch() const noexcept;
   // Runs a body that changes states of neurons and random numbers of the inference graph; restores both if it throws.
   void with_state_kept(const HeldGraphs& held, core::FunctionRef<void()> body);
@@ -111,7 +120,9 @@ class Network final : public core::Child {
   void run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, uint64_t& n_launched) const;
   void take_counts() const;
   void clear_sums() const;
-  void read_sums(uint64_t n_batches, synfire_network_result& result,
+  void clear_monitors() const;
+  void count_rows(int64_t n_rows) const;
+  void read_sums(const RankCall& together, uint64_t n_batches, synfire_network_result& result,
                  std::span<synfire_stage_result> of_stages = {}) const;
   void read_progress(const HeldGraphs& held, synfire_network_result& result) const;
   class Rows;
@@ -122,7 +133,11 @@ class Network final : public core::Child {
   void reset_afterwards();
   void settle();
   void settle(const HeldGraphs& held);
+  Position position(const HeldGraphs& held) const;
   files::SafetensorsWriter writer(const HeldGraphs& held) const;
+  // Ranks that train or evaluate together have the same of this: of the design, of what is learnt, and of the position.
+  uint64_t contents(const HeldGraphs& held) const;
+  void compare(RankCall& together, const HeldGraphs& held, int64_t n_batches);
   void check_loadable(const files::SafetensorsFile& file, const SavedNetwork& saved) const;
   void take_back(const HeldGraphs& held) noexcept;
   void apply(const HeldGraphs& held, const files::SafetensorsFile& file, const SavedNetwork& saved);
@@ -140,6 +155,7 @@ class Network final : public core::Child {
   std::unique_ptr<Before> owed_;  // not null: a load has failed, and this is what must be put back
   bool kept_owed_ = false;        // the states of neurons must be put back
   bool reset_owed_ = false;       // the layers' states must be those of new layers
+  bool has_compared_ = false;     // the ranks have compared all that is learnt, and nothing has replaced it since
 };
 
 // Choices that a file does not make.
@@ -148,6 +164,8 @@ struct FileRules {
   bool replace_nonfinite;  // even if the file's network does not
   int64_t n_steps, batch;  // 0: those of the file
   uint32_t n_slots;        // likewise
+  const char* keep;        // names for keep(); null: none
+  bool continues;          // readouts continue, as far as they can
 
   explicit FileRules(const synfire_network_file_desc& desc);
 };

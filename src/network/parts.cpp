@@ -1,6 +1,9 @@
 #include "parts.hpp"
 
+#include "kept_arrays.hpp"
 #include "planning_device.hpp"
+
+#include <base/error.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -172,6 +175,7 @@ Parts::Parts(Context& where, const Design& what, PlanningDevice* planning)
   }
   make_outputs();
   make_frame();
+  check_kept();
   for (const std::unique_ptr<StageParts>& one : stages) one->add_reset(resets, {0, 0});
   kept = std::make_unique<KeptState>(*this);
   if (planned) bytes.buffers = planned->device_bytes() - before - bytes.synapses - bytes.layers - bytes.optimizer;
@@ -183,6 +187,69 @@ bool Parts::is_divided(size_t index) const {
            return in_cycle(reader.from) || (by.kind->hands_on(by) && is_divided(reader.from));
          });
 }
+
+bool Parts::is_copied(const NetworkOutput& output) const {
+  const Edge& from = output.from;
+  const std::string_view name = kept_name_of(stage(from.from), from.port);
+  // An array that is kept as "output" of an output's own stage is the page-locked one itself.
+  const bool is_itself = from.from == output.stage && name == kept_arrays::output;
+  return is_divided(from.from) || (!is_itself && stage(from.from).keeps(name));
+}
+
+// ---- arrays for programs --------------------------------------------------------------------------------------------
+
+void Parts::offer(FunctionRef<void(const std::string&, const Ref<Buffer>&)> each) const {
+  const auto in_stage_name = [&](size_t index, std::string_view what) {
+    return std::string(stage(index).name).append(".").append(what);
+  };
+  // With the stage's name in front and, where there is one, also by the name alone.
+  const auto offer_each = [&](const auto& list, const char* what) {
+    for (const auto& one : list) {
+      if (list.size() == 1) each(what, one.array);
+      each(in_stage_name(one.stage, what), one.array);
+    }
+  };
+  offer_each(inputs, "input");
+  offer_each(outputs, "output");
+  for (const FrameArray& one : frame)
+    each(in_stage_name(one.stage, one.role == DataRole::outputs ? "gradient" : name_of(one.role)), one.array);
+  for (const std::unique_ptr<StageParts>& one : stages)
+    one->offer([&](const char* own, const Ref<Buffer>& buffer) {
+      each(own[0] == '.' ? one->stage()->name + own : std::string(own), buffer);
+    });
+  for (size_t i = 0; i < stages.size(); ++i) {
+    if (!stage(i).kind->traits.ports.empty()) continue;
+    const bool is_output = std::ranges::find(outputs, i, &NetworkOutput::stage) != outputs.end();
+    Buffer* const array = stages[i]->array(Port::output);
+    if (stage(i).keeps(kept_arrays::output) && !is_output)
+      each(in_stage_name(i, kept_arrays::output), Ref<Buffer>(array ? array : stages[i]->counts()));
+    // Half a gradient is none: that of means, or that of the counts that stand for them.
+    Buffer *const gradient = stages[i]->gradient(Port::output), *const of_counts = stages[i]->gradient(Port::counts);
+    if (stage(i).keeps(kept_arrays::grad_output) && (!gradient || !of_counts || gradient == of_counts))
+      each(in_stage_name(i, kept_arrays::grad_output), Ref<Buffer>(gradient ? gradient : of_counts));
+  }
+}
+
+// A gradient that the program has asked for exists only if one arrives there.
+void Parts::check_kept() const {
+  for (size_t i = 0; i < stages.size(); ++i)
+    for (const std::string& array : stage(i).kept) {
+      bool is_there = array == kept_arrays::monitor;
+      const std::string wanted = stage(i).name + "." + array;
+      offer([&](const std::string& name, const Ref<Buffer>& buffer) {
+        is_there = is_there || (buffer && !buffer->is_transient() && name == wanted);
+      });
+      if (!is_there)
+        fail(
+            SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-KEEP",
+            "the network was asked to keep \"%s\", which nothing computes: a gradient is there only where an optimizer "
+            "trains something before, and something reads the array on the way to a loss; a mean has none if "
+            "synapses read its counts and other stages numbers",
+            wanted.c_str());
+    }
+}
+
+// ---- outputs and frames ---------------------------------------------------------------------------------------------
 
 // Outputs of the same array, such as two readouts of every step, have the same memory.
 void Parts::make_outputs() {

@@ -39,6 +39,7 @@ struct RecordedGraph {
   Ref<core::Graph> graph;  // null: not recorded
   std::vector<Value> values;
   int64_t n_rows = 0;  // of the data set
+  RowBlocks blocks;    // likewise
 
   void set(const core::Graph::Hold& hold, size_t stage, std::string_view name, double value) const;
   // The next replay draws the random numbers and the rows of the first one again.
@@ -126,6 +127,7 @@ struct Parts {
   std::vector<uint64_t> training_start;  // Offsets, until there is a training graph
   std::vector<uint64_t> offsets_before;  // Offsets before a call that trains, which needs no memory therefore
   int64_t training_start_rows = 0;       // 0: of any
+  RowBlocks training_start_blocks;
 
   const RecordedGraph& graph(GraphKind kind) const noexcept { return graphs[static_cast<size_t>(kind)]; }
   RecordedGraph& graph(GraphKind kind) noexcept { return graphs[static_cast<size_t>(kind)]; }
@@ -144,6 +146,10 @@ struct Parts {
   // The number of rows among which the next batch is counted.
   int64_t training_rows() const noexcept {
     return has_graph(GraphKind::training) ? graph(GraphKind::training).n_rows : training_start_rows;
+  }
+  // The order of the rows in which it is counted.
+  const RowBlocks& training_blocks() const noexcept {
+    return has_graph(GraphKind::training) ? graph(GraphKind::training).blocks : training_start_blocks;
   }
   // Each records and instantiates a graph, which replaces the one before.
   void record_inference();
@@ -166,6 +172,10 @@ struct Parts {
   bool in_cycle(size_t index) const noexcept { return cycles.has[index] != 0; }
   // True if parts of the arrays of a stage are read or written: they need memory of their own.
   bool is_divided(size_t index) const;
+  // True if an output of the inference graph is copied from an array with memory of its own.
+  bool is_copied(const NetworkOutput& output) const;
+  // Calls the function with each buffer for programs, by each of its names.
+  void offer(core::FunctionRef<void(const std::string&, const Ref<Buffer>&)> each) const;
 
   // True if there are two graphs around a loss of the program's own.
   bool has_own_loss() const noexcept { return rules().own_loss != OwnLoss::none && design.is_trainable(); }
@@ -189,6 +199,7 @@ struct Parts {
  private:
   void make_outputs();
   void make_frame();
+  void check_kept() const;
 
   std::map<std::tuple<Buffer*, int64_t, int64_t>, Ref<Buffer>> parts_;  // by their arrays, which live as long
   std::map<size_t, Ref<Buffer>> imports_;                               // by the inputs
@@ -217,17 +228,25 @@ class StageMaker {
   }
   // [T, B, width], or of such a flow: one that programs may read after a replay, unless they have given that up; one
   // that only the graphs read (Parts::passed_on()); and one number.
-  Ref<Buffer> sequence(int32_t dtype, int64_t width) const { return sequence_in(read_later(), dtype, width); }
+  // Those that the stage keeps under this name have memory of their own.
+  Ref<Buffer> sequence(int32_t dtype, int64_t width, std::string_view name = {}) const {
+    return sequence_in(keeps(name) ? SYNFIRE_MEMORY_DEVICE : read_later(), dtype, width);
+  }
   Ref<Buffer> passed_on_sequence(int32_t dtype, int64_t width) const { return sequence_in(passed_on(), dtype, width); }
-  Ref<Buffer> array(int32_t dtype, const core::Flow& flow) const { return array_in(read_later(), dtype, flow); }
-  Ref<Buffer> passed_on_array(int32_t dtype, const core::Flow& flow) const {
-    return array_in(passed_on(), dtype, flow);
+  Ref<Buffer> array(int32_t dtype, const core::Flow& flow, std::string_view name = {}) const {
+    return array_in(keeps(name) ? SYNFIRE_MEMORY_DEVICE : read_later(), dtype, flow);
+  }
+  Ref<Buffer> passed_on_array(int32_t dtype, const core::Flow& flow, std::string_view name = {}) const {
+    return array_in(keeps(name) ? SYNFIRE_MEMORY_DEVICE : passed_on(), dtype, flow);
   }
   // The same of spikes and of their gradient, with steps before the first that are read with a delay.
-  Ref<Buffer> delayed_sequence(int32_t dtype, int64_t width) const {
+  Ref<Buffer> delayed_sequence(int32_t dtype, int64_t width, std::string_view name = {}) const {
     const int64_t n_steps = parts_.rules().n_steps + parts_.delays[stage_.index()];
-    return parts_.make_sequence(dtype, n_steps, parts_.rules().batch, width, read_later());
+    return parts_.make_sequence(dtype, n_steps, parts_.rules().batch, width,
+                                keeps(name) ? SYNFIRE_MEMORY_DEVICE : read_later());
   }
+  // True if the program has asked for this array of the stage (kept_arrays.hpp).
+  bool keeps(std::string_view name) const noexcept { return !name.empty() && stage_->keeps(name); }
   Ref<Buffer> one(int32_t dtype, int32_t memory = SYNFIRE_MEMORY_DEVICE) const {
     return parts_.make(dtype, {1}, memory);
   }

@@ -1,6 +1,9 @@
 // Records the graphs of a network, stage after stage, with the operations that a program would use by hand.
 #include "stage_recorder.hpp"
 
+#include "kept_arrays.hpp"
+#include "rank_rows.hpp"
+
 #include <base/dtype.hpp>
 #include <operations/combine/combine.hpp>
 #include <operations/elementwise/copy.hpp>
@@ -30,9 +33,13 @@ StageRecorder::StageRecorder(Parts& parts, GraphKind kind)
       has_step_gradient_(parts.stages.size()),
       tapes_(parts.stages.size()),
       has_weight_gradients_(parts.stages.size()) {
+  if (has_batch() && parts.rules().ranks)
+    graph_->rewrite_with([&parts, held = std::vector<Ref<Buffer>>()](OperationList&& operations) mutable {
+      return divided(parts, std::move(operations), held);
+    });
   if (has_batch()) return;
   for (const NetworkOutput& output : parts_.outputs)
-    if (!parts_.is_divided(output.from.from))
+    if (!parts_.is_copied(output))
       handed_on_[output.from.from][static_cast<size_t>(output.from.port)] = output.array.get();
 }
 
@@ -158,10 +165,10 @@ class Recording {
     record_backward();
   }
 
-  RecordedGraph finish(int64_t n_rows) {
+  RecordedGraph finish(const DataSet& data) {
     if (parts_.has_own_loss()) recorder_.graph_->keeper<FrameTapeKeeper>().keep(parts_.frame_tape, recorder_.kind());
     recorder_.graph_->instantiate();
-    return {recorder_.graph_, std::move(recorder_.values_), n_rows};
+    return {recorder_.graph_, std::move(recorder_.values_), data.n_rows, data.blocks};
   }
 
  private:
@@ -204,12 +211,12 @@ class Recording {
     copy_outputs();
   }
 
-  // Outputs of arrays of which parts are read, so that they have memory of their own.
+  // Outputs of arrays that have memory of their own; and, if they are kept, those of a batch.
   void copy_outputs() {
-    if (recorder_.has_batch()) return;
     for (const NetworkOutput& output : parts_.outputs) {
       const Edge& from = output.from;
-      if (!parts_.is_divided(from.from)) continue;
+      if (recorder_.has_batch() ? !parts_.stage(output.stage).keeps(kept_arrays::output) : !parts_.is_copied(output))
+        continue;
       Buffer* const array = recorder_.steps_of(recorder_.array_at(from.from, from.port), from);
       recorder_.append([&] { return OperationList{operations::Copy{array->view(), output.array->view()}}; });
     }
@@ -317,6 +324,7 @@ class Recording {
         record_backward_of(i);
     }
     each([](const Stage&) { return true; }, &StageParts::step);
+    each([](const Stage&) { return true; }, &StageParts::end_step);
   }
 
   // The gradient that the program has written for an output without a loss; where that is the array of another stage,
@@ -347,21 +355,42 @@ class Recording {
     });
   }
 
+  // With rows in files, batches are prepared one after the other (DataStream::provide()).
+  void draw_prepared(const DataSet& data, uint64_t first_batch) {
+    operations::record_shuffle(
+        *recorder_.graph_, {data.n_prepared, 1, true, false, data.drawn.get(), nullptr, recorder_.seed(), first_batch});
+  }
+  void read_prepared(const DataSet& data) {
+    const auto read = [&](const Ref<Buffer>& prepared, int64_t n, const Ref<Buffer>& to) {
+      recorder_.append([&] {
+        return operations::gather_rows(
+            {data.n_prepared, 1, n, 1, prepared.get(), data.drawn.get(), nullptr, to.get(), nullptr});
+      });
+    };
+    read(data.indices, parts_.rules().batch, parts_.indices);
+    read(data.n_active, 1, parts_.n_active);
+  }
+
   void record_batch(const DataSet& data, uint64_t first_batch) {
     const NetworkRules& rules = parts_.rules();
     const bool trains = recorder_.trains();
     recorder_.index_ = parts_.stages.size();
-    operations::record_shuffle(*recorder_.graph_,
-                               {data.n_rows, rules.batch, !trains, trains && rules.drop_last, parts_.indices.get(),
-                                parts_.n_active.get(), recorder_.seed(), first_batch});
+    const int64_t n_rows = data.stream ? data.n_in_memory : data.n_rows;
+    if (data.stream)
+      draw_prepared(data, first_batch);
+    else
+      operations::record_shuffle(*recorder_.graph_,
+                                 {n_rows, rules.batch, !trains, trains && rules.drop_last, parts_.indices.get(),
+                                  parts_.n_active.get(), recorder_.seed(), first_batch});
     recorder_.note_draws(1);
+    if (data.stream) read_prepared(data);
     DataSet& batch = parts_.batch;
     // First, because the other arrays have nothing beyond the lengths.
-    gather(data.n_rows, data.lengths, batch.lengths, length_row());
+    gather(n_rows, data.lengths, batch.lengths, length_row());
     recorder_.lengths_ = data.lengths ? batch.lengths.get() : nullptr;
     for (size_t i = 0; i < parts_.data_needs.size(); ++i)
-      gather(data.n_rows, data.arrays[i], batch.arrays[i], parts_.data_needs[i].row);
-    gather(data.n_rows, data.sample_weights, batch.sample_weights, weight_row());
+      gather(n_rows, data.arrays[i], batch.arrays[i], parts_.data_needs[i].row);
+    gather(n_rows, data.sample_weights, batch.sample_weights, weight_row());
     recorder_.sample_weights_ = data.sample_weights ? batch.sample_weights.get() : nullptr;
   }
 
@@ -373,20 +402,20 @@ class Recording {
 void Parts::record_inference() {
   Recording recording(*this, GraphKind::inference);
   recording.record_inference();
-  graph(GraphKind::inference) = recording.finish(0);
+  graph(GraphKind::inference) = recording.finish({});
   if (planned) reserve_slots();
 }
 
 void Parts::record_training(const DataSet& data, const Offsets& offsets) {
   Recording recording(*this, GraphKind::training);
   recording.record_training(data, offsets);
-  graph(GraphKind::training) = recording.finish(data.n_rows);
+  graph(GraphKind::training) = recording.finish(data);
 }
 
 void Parts::record_evaluation(const DataSet& data) {
   Recording recording(*this, GraphKind::evaluation);
   recording.record_evaluation(data);
-  graph(GraphKind::evaluation) = recording.finish(data.n_rows);
+  graph(GraphKind::evaluation) = recording.finish(data);
 }
 
 // The backward reads the tapes of the forward that was recorded last.
@@ -394,8 +423,8 @@ void Parts::record_own_loss() {
   Recording forward(*this, GraphKind::forward), backward(*this, GraphKind::backward);
   forward.record_own_forward();
   backward.record_own_backward(forward);
-  graph(GraphKind::forward) = forward.finish(0);
-  graph(GraphKind::backward) = backward.finish(0);
+  graph(GraphKind::forward) = forward.finish({});
+  graph(GraphKind::backward) = backward.finish({});
 }
 
 }  // namespace synfire::network

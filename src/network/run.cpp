@@ -1,4 +1,6 @@
 // Training, evaluation and inference by replays of a network's graphs.
+#include "contents_hash.hpp"
+#include "kept_arrays.hpp"
 #include "network.hpp"
 #include "sample_counts.hpp"
 #include "stages/stage_kinds.hpp"
@@ -94,6 +96,17 @@ void Network::clear_sums() const {
   }
   for (const Ref<Buffer>& sum : parts_->rate_losses) clear(sum);
   for (const Ref<Buffer>& sum : parts_->n_replaced_in_batches) clear(sum);
+  clear_monitors();
+}
+
+void Network::clear_monitors() const {
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages)
+    if (stage->stage()->keeps(kept_arrays::monitor)) stage->clear_monitor();
+}
+
+void Network::count_rows(int64_t n_rows) const {
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages)
+    if (stage->stage()->keeps(kept_arrays::monitor)) stage->count_rows(n_rows);
 }
 
 // Adds the device's counts to those of the call. Losses stay on the device, where every batch is added to them.
@@ -114,14 +127,30 @@ void Network::take_counts() const {
 void Network::run_batches(const HeldGraphs& held, GraphKind kind, int64_t n_batches, uint64_t& n_launched) const {
   const Graph::Hold& hold = *held.find(kind);
   Graph& graph = *parts_->graph(kind).graph;
+  const bool trains = kind == GraphKind::training;
+  DataStream* const stream = (trains ? training_ : evaluation_).stream.get();
+  const uint64_t first = stream && trains ? parts_->next_batch(held) : 0;
+  if (stream) stream->begin(first, parts_->seed(design_.stages().size(), kind));
   int64_t n_samples = 1;
   for (const Score& score : parts_->scores) n_samples = std::max(n_samples, score.n_samples);
   clear_sums();
+  uint64_t ticket = 0;  // of the last launch; those of a call follow each other
+  const auto wait = [&](uint64_t launch) { graph.wait(ticket + 1 + launch - n_launched, WaitPolicy::block, -1); };
+  const auto provide = [&] {
+    try {
+      stream->provide(first + n_launched, n_launched, wait);
+    } catch (...) {
+      if (n_launched > 0) wait(n_launched - 1);
+      throw;
+    }
+  };
   run_counted(
       n_batches, n_samples,
       [&](int64_t n) {
-        uint64_t ticket = 0;
-        for (int64_t i = 0; i < n; ++i, ++n_launched) ticket = hold.launch().ticket;
+        for (int64_t i = 0; i < n; ++i, ++n_launched) {
+          if (stream) provide();
+          ticket = hold.launch().ticket;
+        }
         graph.wait(ticket, WaitPolicy::block, -1);
       },
       [&] { take_counts(); });
@@ -138,7 +167,7 @@ double weighted(const Stage& stage, double loss) {
 }  // namespace
 
 // Adds up the results of all losses: what training minimises.
-void Network::read_sums(uint64_t n_batches, synfire_network_result& result,
+void Network::read_sums(const RankCall& together, uint64_t n_batches, synfire_network_result& result,
                         std::span<synfire_stage_result> of_stages) const {
   const auto read = [](Buffer& from) {
     double number = 0;
@@ -160,7 +189,7 @@ void Network::read_sums(uint64_t n_batches, synfire_network_result& result,
   for (const Ref<Buffer>& n_replaced : parts_->n_replaced_in_batches) {
     uint64_t count = 0;
     n_replaced->download(0, &count, sizeof count);
-    result.n_replaced += count;
+    result.n_replaced += together.sum(count);  // of the rows of each rank
   }
 }
 
@@ -238,8 +267,17 @@ void Network::train_batches(const HeldGraphs& held, int64_t n_batches, uint64_t&
   }
 }
 
+void Network::compare(RankCall& together, const HeldGraphs& held, int64_t n_batches) {
+  if (!together) return;
+  together.agree(ContentsHash().add(contents(held)).add(static_cast<uint64_t>(n_batches)).value(),
+                 "weights, values or another position, or another number of batches,");
+  has_compared_ = true;
+  together.begin_exchanges();
+}
+
 void Network::train(int64_t n_batches, synfire_network_result& result, std::span<synfire_stage_result> of_stages) {
   const Use use(*this);
+  RankCall together(design_.rules().ranks.get(), ranks::Call::train);
   check_built();
   check_role(design_, Role::trains, "trained");
   for (const synfire_stage_result& one : of_stages) check_score(design_, *parts_, one.stage);
@@ -255,6 +293,7 @@ void Network::train(int64_t n_batches, synfire_network_result& result, std::span
   }
   for (const std::unique_ptr<StageParts>& stage : parts_->stages)
     stage->check_batches(static_cast<uint64_t>(n_batches));
+  compare(together, held, n_batches);
   uint64_t n_launched = 0;
   uint64_t skipped_before = 0, skipped = 0;
   with_state_kept(held, [&] {
@@ -263,13 +302,15 @@ void Network::train(int64_t n_batches, synfire_network_result& result, std::span
   });
   reset_afterwards();
   parts_->optimizer->read(-1, "skipped", &skipped, sizeof skipped);
-  read_sums(n_launched, result, of_stages);
+  read_sums(together, n_launched, result, of_stages);
+  together.end();
   read_progress(held, result);
   result.n_skipped = skipped - skipped_before;
 }
 
 void Network::evaluate(synfire_network_result& result, std::span<synfire_stage_result> of_stages) {
   const Use use(*this);
+  RankCall together(design_.rules().ranks.get(), ranks::Call::evaluate);
   check_built();
   check_role(design_, Role::scores, "evaluated");
   for (const synfire_stage_result& one : of_stages) check_score(design_, *parts_, one.stage);
@@ -277,13 +318,15 @@ void Network::evaluate(synfire_network_result& result, std::span<synfire_stage_r
   HeldGraphs held;
   hold_all(held);
   const int64_t batch = design_.rules().batch, n_batches = (evaluation_.n_rows + batch - 1) / batch;
+  compare(together, held, n_batches);
   uint64_t n_launched = 0;
   with_state_kept(held, [&] {
     recorded.begin_again(*held.find(GraphKind::evaluation));
     run_batches(held, GraphKind::evaluation, n_batches, n_launched);
     reset_afterwards();
   });
-  read_sums(n_launched, result, of_stages);
+  read_sums(together, n_launched, result, of_stages);
+  together.end();
   read_progress(held, result);
 }
 
@@ -423,7 +466,7 @@ void Network::infer(std::span<const GivenArray> arrays, int64_t n_rows) {
   const int64_t batch = design_.rules().batch;
   RowsOfArrays rows;
   for (size_t i = 0; i < parts_->inputs.size(); ++i) {
-    if (!given[i]) fail_missing(design_, places[i]);
+    if (!given[i]) fail_missing(design_, "arrays", places[i]);
     const NetworkInput& input = parts_->inputs[i];
     in_stage(design_.stages()[input.stage], [&] {
       rows.inputs.push_back({*input.array, Rows(*given[i], "inputs", input.row, n_rows, batch)});
@@ -452,6 +495,7 @@ void Network::infer_rows(RowsOfArrays& rows, int64_t n_rows) {
   Graph& graph = *recorded.graph;
   std::vector<uint64_t> n_replaced(parts_->inputs.size());
   with_state_kept(held, [&] {
+    clear_monitors();
     for (int64_t first = 0; first < n_rows; first += batch) {
       const int64_t count = std::min(batch, n_rows - first);
       for (RowsOfArrays::One& input : rows.inputs) {
@@ -460,8 +504,10 @@ void Network::infer_rows(RowsOfArrays& rows, int64_t n_rows) {
       }
       reset_layers();
       recorded.begin_again(hold);
+      if (count < batch) count_rows(count);
       const uint64_t ticket = hold.launch().ticket;
       graph.wait(ticket, WaitPolicy::yield, -1);
+      if (count < batch) count_rows(batch);
       for (RowsOfArrays::One& output : rows.outputs)
         output.rows.store(first, count, slot_of(graph, ticket, output.batch));
       for (size_t i = 0; i < n_replaced.size(); ++i)

@@ -1,9 +1,11 @@
 // A network as a safetensors file.
+#include "contents_hash.hpp"
 #include "network.hpp"
 #include "state_arrays.hpp"
 
 #include <base/error.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace synfire::network {
@@ -29,17 +31,22 @@ void add_parameters(files::SafetensorsWriter& writer, const ParameterGroup& grou
 
 }  // namespace
 
-files::SafetensorsWriter Network::writer(const HeldGraphs& held) const {
-  files::SafetensorsWriter writer;
-  held.finish();
-  for (const std::unique_ptr<StageParts>& stage : parts_->stages) stage->wait();
+Position Network::position(const HeldGraphs& held) const {
   Position position;
   position.training = parts_->offsets(held);
   position.next_batch = position.training.back();
   position.inference = parts_->offsets_of(GraphKind::inference, held);
   position.forward = parts_->offsets_of(GraphKind::forward, held);
   position.n_rows = parts_->training_rows();
-  write_metadata(writer, design_, position);
+  position.blocks = parts_->training_blocks();
+  return position;
+}
+
+files::SafetensorsWriter Network::writer(const HeldGraphs& held) const {
+  files::SafetensorsWriter writer;
+  held.finish();
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages) stage->wait();
+  write_metadata(writer, design_, position(held));
   for (size_t i = 0; i < design_.stages().size(); ++i) design_.stages()[i].kind->write_tensors(design_.view(i), writer);
   StateArrays state(*parts_);
   for (const ParameterGroup& group : state.parameters) add_parameters(writer, group);
@@ -50,6 +57,33 @@ files::SafetensorsWriter Network::writer(const HeldGraphs& held) const {
                         files::canonicalize_nans(dtype, to);
                       });
   return writer;
+}
+
+// Not of the states of neurons and of where inference goes on, which are each rank's own. Arrays take time: they are
+// compared once, because what the ranks learn from then on is the same.
+uint64_t Network::contents(const HeldGraphs& held) const {
+  files::SafetensorsWriter words;
+  held.finish();
+  for (const std::unique_ptr<StageParts>& stage : parts_->stages) stage->wait();
+  Position of_training = position(held);
+  std::ranges::fill(of_training.inference, uint64_t{0});
+  write_metadata(words, design_, of_training);
+  ContentsHash hash;
+  hash.add(words.bytes()).add(has_compared_ ? 1 : 0);
+  const StateArrays state(*parts_);
+  for (const ParameterGroup& group : state.parameters)
+    for (uint32_t i = 0; i < group.names.size(); ++i) {
+      const std::vector<double> values = group.read(i);
+      hash.add(std::as_bytes(std::span(values)));
+    }
+  if (has_compared_) return hash.value();
+  for (const StateArray& one : state.arrays) {
+    if (one.of_rows) continue;
+    std::vector<std::byte> bytes(one.bytes());
+    one.read(bytes.data());
+    hash.add(bytes);
+  }
+  return hash.value();
 }
 
 void Network::save(FunctionRef<void(const files::SafetensorsWriter&)> write) {

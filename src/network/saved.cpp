@@ -63,7 +63,7 @@ std::string text_of_stage(const StageView& view, uint64_t version) {
   for (size_t i = 0; i < specs.size(); ++i) {
     if (specs[i].name == seed_word) continue;
     if (specs[i].in_files == ValueSpec::InFiles::always || own.values[i] != specs[i].initial)
-      words.add_number(specs[i].name, own.values[i]);
+      words.add_number(specs[i].word(), own.values[i]);
   }
   if (freezes) words.add_whole(freezes_word, 1);
   words.add_all(own.after_values);
@@ -98,6 +98,10 @@ void write_metadata(files::SafetensorsWriter& writer, const Design& design, cons
   words.add_whole("n_stages", stages.size());
   words.add_whole("n_rows", static_cast<uint64_t>(position.n_rows));
   words.add_whole("next_batch", position.next_batch);
+  if (position.blocks != RowBlocks{}) {
+    words.add_whole("block_rows", position.blocks.block_rows);
+    words.add_whole("window_blocks", position.blocks.window_blocks);
+  }
   if (rules.own_loss != OwnLoss::none) words.add_whole(own_loss_word, static_cast<uint64_t>(rules.own_loss));
   writer.set_metadata(network_key, words.text());
   for (size_t i = 0; i < stages.size(); ++i) {
@@ -220,8 +224,8 @@ ReadStage read_stage(const Design& design, uint64_t version, const files::Safete
   // A word that a file lacks has its default: the file may be of a version that does not know it.
   if (words.has(seed_word)) read.seed = words.take_whole(seed_word, any);
   for (const ValueSpec& spec : stage.kind->traits.values)
-    stage.values.push_back(spec.name != seed_word && words.has(spec.name) ? words.take_number(spec.name)
-                                                                          : absent_value);
+    stage.values.push_back(spec.name != seed_word && words.has(spec.word()) ? words.take_number(spec.word())
+                                                                            : absent_value);
   if (stage.find_spec(frozen_word)) stage.freezes = words.take_whole(freezes_word, 1, 0) == 1;
   const std::vector<Edge> inputs = stage.inputs;
   stage.kind->read(stage, words, context);
@@ -292,6 +296,8 @@ SavedNetwork read_metadata(const files::SafetensorsFile& file, const core::Conte
   constexpr uint64_t most_rows = 0xFFFFFFFF;
   position.n_rows = static_cast<int64_t>(words.take_whole("n_rows", most_rows, 0));
   position.next_batch = words.take_whole("next_batch", any, 0);
+  position.blocks.block_rows = words.take_whole("block_rows", UINT32_MAX, 0);
+  position.blocks.window_blocks = words.take_whole("window_blocks", UINT32_MAX, 0);
   words.end();
   std::vector<std::pair<size_t, Stage>> await;
   for (size_t i = 0; i < n_stages; ++i) read_into(saved, version, file, i, n_stages, await, context);
@@ -337,6 +343,7 @@ SavedNetwork as_in(const SavedNetwork& saved, const Design& network) {
     return !has_fewer || !stage.kind->traits.of_training || network.find_if(stage.name).has_value();
   };
   reduced.position.next_batch = saved.position.next_batch;
+  reduced.position.blocks = saved.position.blocks;
   reduced.position.n_rows = saved.position.n_rows;
   for (const size_t i : add_copies(reduced.design, saved.design, wants)) {
     reduced.position.training.push_back(saved.position.training[i]);

@@ -4,6 +4,7 @@
 #define SYNFIRE_NETWORK_SAVED_HPP
 
 #include "design.hpp"
+#include "row_order.hpp"
 
 #include <base/function_ref.hpp>
 #include <files/safetensors_file.hpp>
@@ -17,6 +18,7 @@ struct Position {
   std::vector<uint64_t> training, inference, forward;
   uint64_t next_batch = 0;
   int64_t n_rows = 0;  // of the data set that the next batch belongs to; 0: none
+  RowBlocks blocks;    // in which its rows are in order
 };
 
 struct SavedNetwork {

@@ -65,8 +65,9 @@ struct Stage {
   bool seed_is_set = false;         // by the caller; otherwise a file may bring another one
   std::vector<double> values = {};  // one for each row of the kind's values
   bool is_built = false;
-  bool was_frozen = false;  // when it was built: it has no gradients and no moments
-  bool freezes = false;     // of a file: it was frozen after it was built
+  bool was_frozen = false;             // when it was built: it has no gradients and no moments
+  bool freezes = false;                // of a file: it was frozen after it was built
+  std::vector<std::string> kept = {};  // the arrays that the program has asked for, by their names in the stage
 
   Stage() = default;
   Stage(const Stage& other)
@@ -83,7 +84,8 @@ struct Stage {
         values(other.values),
         is_built(other.is_built),
         was_frozen(other.was_frozen),
-        freezes(other.freezes) {}
+        freezes(other.freezes),
+        kept(other.kept) {}
   Stage(Stage&&) noexcept = default;
   Stage& operator=(const Stage& other) { return *this = Stage(other); }
   Stage& operator=(Stage&&) noexcept = default;
@@ -104,6 +106,7 @@ struct Stage {
   bool flag(std::string_view of) const { return value(of) != 0; }
   // True if it has no gradients and no moments; "frozen" may have changed since.
   bool is_built_frozen() const { return is_built ? was_frozen : flag("frozen"); }
+  bool keeps(std::string_view array) const noexcept;
   const ValueSpec* find_spec(std::string_view wanted) const noexcept;
   double& at(const ValueSpec& spec) noexcept;
   double at(const ValueSpec& spec) const noexcept;

@@ -155,6 +155,10 @@ class StageKind {
   virtual std::optional<size_t> weights_of(const StageView&) const { return std::nullopt; }
   // True if it writes a gradient of its output, or of its input, without a reader that does.
   virtual bool begins_gradient(const Stage&) const { return false; }
+  // The names of arrays that the stage can keep for programs (kept_arrays.hpp).
+  virtual std::vector<std::string_view> keepable(const StageView& view) const;
+  // True if it has weights of its own to monitor.
+  virtual bool has_weights(const StageView&) const { return false; }
   // The output of inference if nothing but training reads the stage.
   virtual std::optional<StageOutput> output(const StageView&) const { return std::nullopt; }
 

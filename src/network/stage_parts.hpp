@@ -105,6 +105,8 @@ class StageParts {
   // Called in reverse order, for stages with a gradient in the graph that trains.
   virtual void backward(StageRecorder&) {}
   virtual void step(StageRecorder&) {}
+  // After the steps of all stages.
+  virtual void end_step(StageRecorder&) {}
   // Before the forward of all stages, and after it.
   virtual void begin_forward(StageRecorder&) {}
   virtual void end_forward(StageRecorder&) {}
@@ -129,6 +131,11 @@ class StageParts {
   // How weights are rounded to their grid, for the summary. None: it has no weights, or they have no grid.
   virtual std::optional<core::Rounding> rounding() const { return std::nullopt; }
   virtual void list_state(std::vector<CarriedState>&) const {}
+  // With a monitor (monitors.hpp): fills in what it has seen; and begins anew.
+  virtual void read_monitor(synfire_network_monitor&) const {}
+  virtual void clear_monitor() const {}
+  // From the next replay of frames on, the first rows alone are seen by the monitor.
+  virtual void count_rows(int64_t /*n_rows*/) const {}
   virtual void list_saved(StateArrays&) const {}
 
  private:

@@ -23,6 +23,9 @@ struct ValueSpec {
   Effect effect = Effect::on_results;
   InFiles in_files = InFiles::always;
   const ConstantNames* names = nullptr;  // of the constants that the number may be; null: it is a plain number
+  const char* file_name = nullptr;       // the word of files, where the name is that of another word
+
+  const char* word() const noexcept { return file_name ? file_name : name; }
 };
 
 // A number that a stage is given once, when it is added: a length, or a constant such as the model of neurons.

@@ -22,6 +22,7 @@ struct StateArray {
   std::vector<int64_t> shape;
   Numbers numbers;
   bool of_rows = false;        // its shape depends on the batch
+  bool may_lack = false;       // a file may lack it: it is then 0
   uint64_t most = UINT64_MAX;  // of an integer
   bool is_state = true;        // files without the rest of the network do not have it
   std::vector<ArrayLayout> layouts = {};

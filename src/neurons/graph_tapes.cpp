@@ -110,11 +110,12 @@ Tape& GraphTapes::reads(Recorder& recorder, Layer& layer, std::optional<uint32_t
   std::tie(shape, inputs) = tape->expected();
   if (!shape.x) fail_no_tape();
   const auto after = inside ? std::optional<uint32_t>(inside->operation) : std::nullopt;
-  if (const std::optional<uint32_t> rewrite = graph_.writes().first(shape.synapse, after))
-    fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WEIGHTS",
-         "operation %u of this graph writes the weights of the synapse after the forward whose tape this backward "
-         "would read",
-         *rewrite);
+  for (const Synapse* const synapse : {shape.synapse, shape.recurrent.synapse})
+    if (const std::optional<uint32_t> rewrite = graph_.writes().first(synapse, after))
+      fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WEIGHTS",
+           "operation %u of this graph writes the weights of the synapse after the forward whose tape this backward "
+           "would read",
+           *rewrite);
   const bool reads_input = layer.reads_input(shape, use);
   if (inside && reads_input && is_overwritten(*inside))
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WRITTEN",
@@ -125,6 +126,7 @@ Tape& GraphTapes::reads(Recorder& recorder, Layer& layer, std::optional<uint32_t
   if (inputs.x) recorder.keep(*inputs.x);
   if (inputs.n_active) recorder.keep(*inputs.n_active);
   if (inputs.synapse) recorder.keep(*inputs.synapse);
+  if (inputs.recurrent) recorder.keep(*inputs.recurrent);
   new_backward_ = {&layer, recorder.number(), index, tape, shape, reads_input};
   return *tape;
 }
@@ -227,7 +229,8 @@ void GraphTapes::plan(std::span<const uint8_t> enabled) noexcept {
       continue;
     }
     const bool updated = of_layers_[backward.layer_number].updates.before(backward.operation) ||
-                         writes.enabled(backward.shape.synapse).before(backward.operation);
+                         writes.enabled(backward.shape.synapse).before(backward.operation) ||
+                         writes.enabled(backward.shape.recurrent.synapse).before(backward.operation);
     needs_.push_back({backward.layer, backward.tape.get(), backward.shape, backward.reads_input,
                       updated ? Need::Stale::updated : Need::Stale::no});
   }
@@ -240,9 +243,11 @@ void GraphTapes::plan(std::span<const uint8_t> enabled) noexcept {
     const auto seen = [&](const OperationSpan& changes) -> uint64_t {
       return changes.any && !changes.after(forward.operation) ? 1 : 0;
     };
-    leaves_.push_back({forward.layer, forward.tape.get(), forward.left,
-                       static_cast<size_t>(&forward - forwards_.data()), true, x_changes_of(forward),
-                       seen(writes.enabled(forward.left.synapse)), seen(layer.updates)});
+    leaves_.push_back(
+        {forward.layer, forward.tape.get(), forward.left, static_cast<size_t>(&forward - forwards_.data()), true,
+         x_changes_of(forward),
+         seen(writes.enabled(forward.left.synapse)) + seen(writes.enabled(forward.left.recurrent.synapse)),
+         seen(layer.updates)});
   }
   checks_ = !needs_.empty();
 }

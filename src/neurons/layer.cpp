@@ -41,6 +41,17 @@ void* Layer::state(int variable) const noexcept {
   return static_cast<char*>(state_) + static_cast<uint64_t>(variable) * spec_.state_stride();
 }
 
+View Layer::history_memory(int64_t first_row, int64_t n_rows) noexcept {
+  if (spec_.history_steps == 0) return {};
+  const int64_t words = spec_.extents.words_per_row();
+  char* const history = static_cast<char*>(state_) + spec_.history_offset();
+  View rows = own(history + static_cast<uint64_t>(first_row * words) * sizeof(uint32_t),
+                  {spec_.history_steps, n_rows, words}, SYNFIRE_DTYPE_BITS);
+  rows.pitch = spec_.extents.batch * words;
+  rows.bytes = static_cast<uint64_t>((spec_.history_steps - 1) * rows.pitch + rows.row()) * sizeof(uint32_t);
+  return rows;
+}
+
 // ---- parameters -----------------------------------------------------------------------------------------------------
 
 double Layer::largest_constant() const {

@@ -64,6 +64,9 @@ class Layer final : public Replayed {
   View state_memory(int variable) noexcept {
     return own(state(variable), {spec_.extents.batch, spec_.extents.n_neurons}, spec_.arithmetic());
   }
+  // The spikes of the last steps, packed: [D, n_rows, words]; absent if the layer keeps none.
+  View history_memory(int64_t first_row, int64_t n_rows) noexcept;
+  View history_memory() noexcept { return history_memory(0, spec_.extents.batch); }
   View parameter_memory() noexcept { return own(block_, spec_.parameter_bytes(), SYNFIRE_DTYPE_U8); }
 
   // ---- parameters
@@ -133,8 +136,10 @@ class Layer final : public Replayed {
     return with_gradients ||
            (!spec_.model->linear && (tape.mode == TapeMode::recompute || spec_.model->slope_reads_input));
   }
-  // The tape keeps X of a synapse if every backward reads it.
-  bool keeps_x(const TapeShape& tape) const noexcept { return tape.synapse && tape.x && reads_x(tape, false); }
+  // The tape keeps X of a synapse if every backward reads it, and that of a recurrent synapse always.
+  bool keeps_x(const TapeShape& tape) const noexcept {
+    return tape.x && (tape.recurrent.synapse || (tape.synapse && reads_x(tape, false)));
+  }
   // True if a backward computes X of a synapse again.
   bool repeats_product(const TapeShape& tape, const TapeUse& use) const noexcept {
     return tape.synapse && reads_x(tape, use.parameter_gradients) && !keeps_x(tape);
@@ -142,9 +147,13 @@ class Layer final : public Replayed {
   bool trains_synapse(const TapeShape& tape, const TapeUse& use) const noexcept {
     return tape.synapse && use.synapse_gradients && !tape.synapse->is_frozen();
   }
+  bool trains_recurrent(const TapeShape& tape, const TapeUse& use) const noexcept {
+    return tape.recurrent.synapse && use.synapse_gradients && !tape.recurrent.synapse->is_frozen();
+  }
   // True if a backward reads the forward's input again: X, or the input of the synapse.
   bool reads_input(const TapeShape& tape, const TapeUse& use) const noexcept {
     if (tape.synapse) return trains_synapse(tape, use) || repeats_product(tape, use);
+    if (tape.recurrent.synapse) return false;
     return reads_x(tape, use.parameter_gradients) || tape.in_place;
   }
 
@@ -205,7 +214,8 @@ class Layer final : public Replayed {
 
 inline TapeStamp Tape::stamp(const Layer& layer, const TapeShape& shape) const noexcept {
   return {layer.computing_version(), version_of_input(shape.x, shape.n_active),
-          shape.synapse ? shape.synapse->version() : 0, n_left_.load(std::memory_order_relaxed), layer.n_forwards()};
+          version_of_weights(shape.synapse, shape.recurrent.synapse), n_left_.load(std::memory_order_relaxed),
+          layer.n_forwards()};
 }
 
 }  // namespace synfire::core

@@ -16,15 +16,19 @@ constexpr int64_t max_bytes = int64_t{1} << 62;
 // A countdown of as many steps, and one more, is exact in f32.
 constexpr int32_t most_refractory_steps = 1'000'000;
 
-// Limits sizes in bytes: the widest array has T + 1 rows of 8 bytes.
+// Steps of spikes that a layer keeps: as many as an edge of a network may have a delay.
+constexpr int64_t most_history_steps = 65'535;
+
+// Limits sizes in bytes: the widest array has T + 1 rows of 8 bytes, and one row more for each step of the history.
 void check_representable(const synfire_layer_desc& desc, int64_t batch) {
   int64_t row = 0, sequence = 0, bytes = 0;
   if (desc.n_steps > max_bytes - 32 || __builtin_mul_overflow(batch, desc.n_neurons, &row) || row > max_bytes - 32 ||
-      __builtin_mul_overflow(desc.n_steps + 32, row + 32, &sequence) || __builtin_mul_overflow(sequence, 16, &bytes) ||
-      bytes > max_bytes)
+      __builtin_mul_overflow(desc.n_steps + desc.history_steps + 32, row + 32, &sequence) ||
+      __builtin_mul_overflow(sequence, 16, &bytes) || bytes > max_bytes)
     fail(SYNFIRE_ERROR_OUT_OF_MEMORY, "SYN-LAYER-OVERFLOW",
-         "desc.n_steps is %lld, desc.batch %lld and desc.n_neurons %lld; their product must stay below 2^58 elements",
-         static_cast<long long>(desc.n_steps), static_cast<long long>(batch), static_cast<long long>(desc.n_neurons));
+         "desc.n_steps is %lld, desc.batch %lld and desc.n_neurons %lld; their product must stay below 2^58 elements%s",
+         static_cast<long long>(desc.n_steps), static_cast<long long>(batch), static_cast<long long>(desc.n_neurons),
+         desc.history_steps > 0 ? ", also with the steps of desc.history_steps" : "");
 }
 
 void check_fires(const ModelRow& model, int32_t value, const char* name) {
@@ -80,6 +84,10 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
   if (desc.threads_per_block % 32 != 0 || desc.threads_per_block > 128)
     fail_argument("SYN-LAYER-THREADS", "desc.threads_per_block is %u; allowed are 32, 64, 96, 128 and 0 for automatic",
                   desc.threads_per_block);
+  if (desc.history_steps < 0 || desc.history_steps > most_history_steps)
+    fail_argument("SYN-LAYER-HISTORY", "desc.history_steps is %lld; allowed are 0 to %lld",
+                  static_cast<long long>(desc.history_steps), static_cast<long long>(most_history_steps));
+  check_fires(*model, static_cast<int32_t>(desc.history_steps), "history_steps");
   const int64_t batch = desc.batch == 0 ? 1 : desc.batch;
   check_representable(desc, batch);
   extents = {desc.n_steps, batch, desc.n_neurons};
@@ -97,6 +105,7 @@ LayerSpec::LayerSpec(const synfire_layer_desc& desc) {
   dtype = desc.dtype;
   undecayed_input = desc.undecayed_input == 1;
   threads_per_block = static_cast<int>(desc.threads_per_block);
+  history_steps = desc.history_steps;
 }
 
 void LayerSpec::check_context(const Context& context) const {

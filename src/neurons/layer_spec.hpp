@@ -24,6 +24,7 @@ struct LayerSpec {
   int32_t dtype;
   bool undecayed_input;
   int threads_per_block;  // of CUDA kernels, 0 for automatic
+  int64_t history_steps;  // of spikes, in the state
   // Keep the two rows alive if they were loaded at run time.
   Ref<LoadedModel> loaded_model;
   Ref<LoadedSurrogate> loaded_surrogate;
@@ -51,13 +52,31 @@ struct LayerSpec {
   uint64_t sequence_elements() const { return static_cast<uint64_t>(extents.n_steps * extents.row()); }
   // The distance between two state variables in memory.
   uint64_t state_stride() const { return (row_bytes() + 255) / 256 * 256; }
-  uint64_t state_bytes() const { return static_cast<uint64_t>(model->n_states) * state_stride(); }
+  // The packed spikes of its history follow them.
+  uint64_t history_offset() const { return static_cast<uint64_t>(model->n_states) * state_stride(); }
+  uint64_t history_row_bytes() const { return static_cast<uint64_t>(history_steps * extents.words_per_row()) * 4; }
+  uint64_t history_bytes() const { return static_cast<uint64_t>(extents.batch) * history_row_bytes(); }
+  uint64_t state_bytes() const { return history_offset() + (history_bytes() + 255) / 256 * 256; }
   int64_t time_words() const { return (extents.n_steps + 31) / 32; }  // time-packed words of one neuron
   uint64_t tape_bytes() const;                                        // checkpoints
   uint64_t stored_tape_bytes() const { return sequence_elements() * element_bytes(); }
   uint64_t narrow_tape_bytes() const { return is_narrow() ? sequence_elements() * 2 : 0; }
   uint64_t narrow_tape_spike_bytes() const {
     return is_narrow() && !model->linear ? static_cast<uint64_t>(time_words() * extents.row()) * 4 : 0;
+  }
+  // With a recurrent synapse, X of all steps, V before each, and packed spikes of all steps and of the history.
+  int64_t recurrent_spike_steps() const { return history_steps + extents.n_steps; }
+  uint64_t recurrent_checkpoint_bytes() const {
+    return static_cast<uint64_t>(extents.n_steps * model->n_states) * row_bytes();
+  }
+  uint64_t recurrent_spike_bytes() const {
+    return static_cast<uint64_t>(recurrent_spike_steps() * extents.batch * extents.words_per_row()) * 4;
+  }
+  uint64_t recurrent_tape_bytes() const {
+    return history_steps == 0 ? 0 : recurrent_checkpoint_bytes() + recurrent_spike_bytes() + stored_tape_bytes();
+  }
+  uint64_t recurrent_narrow_spike_bytes() const {
+    return is_narrow() && !model->linear ? sequence_elements() * sizeof(uint32_t) : 0;
   }
   uint64_t block_bytes() const;    // the parameter block
   uint64_t master_offset() const;  // of the ParameterMaster after the block, in the same allocation

@@ -20,17 +20,27 @@ void Tape::provide(const TapeShape& shape, bool keeps_x) {
   const auto provide = [&](void*& memory, uint64_t bytes) {
     if (!memory) memory = device().allocate(SYNFIRE_MEMORY_DEVICE, bytes);
   };
-  provide(checkpoints_, spec_.tape_bytes());
+  if (shape.recurrent.synapse) {
+    provide(step_checkpoints_, spec_.recurrent_checkpoint_bytes());
+    provide(recurrent_spikes_, spec_.recurrent_spike_bytes());
+  } else {
+    provide(checkpoints_, spec_.tape_bytes());
+  }
   if (keeps_x) provide(kept_x_, spec_.stored_tape_bytes());
   if (mode == TapeMode::store && !in_place) provide(stored_h_, spec_.stored_tape_bytes());
   if (mode == TapeMode::store_narrow) {
     if (!in_place) provide(narrow_h_, spec_.narrow_tape_bytes());
-    if (!spec_.model->linear) provide(narrow_spikes_, spec_.narrow_tape_spike_bytes());
+    if (spec_.model->linear) return;
+    if (shape.recurrent.synapse)
+      provide(step_spikes_, spec_.recurrent_narrow_spike_bytes());
+    else
+      provide(narrow_spikes_, spec_.narrow_tape_spike_bytes());
   }
 }
 
 void Tape::dispose() noexcept {
-  for (void* const memory : {checkpoints_, stored_h_, narrow_h_, narrow_spikes_, kept_x_})
+  for (void* const memory : {checkpoints_, stored_h_, narrow_h_, narrow_spikes_, kept_x_, step_checkpoints_,
+                             recurrent_spikes_, step_spikes_})
     if (memory) device().release(SYNFIRE_MEMORY_DEVICE, memory);
   left_inputs_ = {};
 }
@@ -46,11 +56,12 @@ View Tape::own(void* data, std::initializer_list<int64_t> lengths, int32_t dtype
   return view;
 }
 
-View Tape::checkpoints() noexcept {
-  constexpr int64_t interval = model::checkpoint_interval;
+View Tape::checkpoints(const TapeShape& shape) noexcept {
+  const bool of_each = shape.recurrent.synapse;
   const Extents& e = spec_.extents;
-  return own(checkpoints_, {(e.n_steps + interval - 1) / interval, spec_.model->n_states, e.batch, e.n_neurons},
-             spec_.arithmetic());
+  const int64_t interval = of_each ? 1 : model::checkpoint_interval;
+  return own(of_each ? step_checkpoints_ : checkpoints_,
+             {(e.n_steps + interval - 1) / interval, spec_.model->n_states, e.batch, e.n_neurons}, spec_.arithmetic());
 }
 
 View Tape::stored_h(const TapeShape& shape, const View& x) noexcept {
@@ -67,10 +78,17 @@ View Tape::kept_x() noexcept {
   return own(kept_x_, {e.n_steps, e.batch, e.n_neurons}, spec_.arithmetic());
 }
 
-View Tape::spikes(TapeMode mode) noexcept {
-  if (mode != TapeMode::store_narrow || spec_.model->linear) return {};
+View Tape::spikes(const TapeShape& shape) noexcept {
+  if (shape.mode != TapeMode::store_narrow || spec_.model->linear) return {};
   const Extents& e = spec_.extents;
-  return own(narrow_spikes_, {spec_.time_words(), e.batch, e.n_neurons}, SYNFIRE_DTYPE_TIME_BITS);
+  const bool of_each = shape.recurrent.synapse;
+  return own(of_each ? step_spikes_ : narrow_spikes_, {of_each ? e.n_steps : spec_.time_words(), e.batch, e.n_neurons},
+             SYNFIRE_DTYPE_TIME_BITS);
+}
+
+View Tape::recurrent_spikes() noexcept {
+  const Extents& e = spec_.extents;
+  return own(recurrent_spikes_, {spec_.recurrent_spike_steps(), e.batch, e.words_per_row()}, SYNFIRE_DTYPE_BITS);
 }
 
 // ---- what it was made of --------------------------------------------------------------------------------------------
@@ -85,6 +103,7 @@ void Tape::expect_locked(const TapeShape& shape) noexcept {
   expected_ = shape;
   expected_x_ = WeakRef<Buffer>(shape.x);
   expected_synapse_ = WeakRef<Synapse>(shape.synapse);
+  expected_recurrent_ = WeakRef<Synapse>(shape.recurrent.synapse);
   expected_n_active_ = WeakRef<Buffer>(shape.n_active);
 }
 
@@ -96,6 +115,7 @@ void Tape::replace(const TapeShape& shape) {
   left_inputs_ = TapeInputs(shape);
   expect_locked(shape);
   synapse_.store(shape.synapse, std::memory_order_relaxed);
+  recurrent_.store(shape.recurrent.synapse, std::memory_order_relaxed);
   n_active_.store(shape.n_active, std::memory_order_relaxed);
   kind_.store(shape.kind(), std::memory_order_relaxed);
   x_.store(shape.x, std::memory_order_release);
@@ -120,8 +140,10 @@ Tape::Held Tape::expected() const {
   TapeInputs inputs;
   inputs.x = expected_x_.lock();
   inputs.synapse = expected_synapse_.lock();
+  inputs.recurrent = expected_recurrent_.lock();
   inputs.n_active = expected_n_active_.lock();
-  if (inputs.x && inputs.synapse.get() == expected_.synapse && inputs.n_active.get() == expected_.n_active)
+  if (inputs.x && inputs.synapse.get() == expected_.synapse && inputs.recurrent.get() == expected_.recurrent.synapse &&
+      inputs.n_active.get() == expected_.n_active)
     return {expected_, std::move(inputs)};
   return left_inputs_.x ? Held{left_, TapeInputs(left_)} : Held{};
 }
@@ -133,7 +155,8 @@ void Tape::check(const Layer& layer, bool reads_input) const {
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-PARAMETERS",
          "a parameter of the layer changed after the forward that left the tape; run a forward first");
   const Synapse* const synapse = synapse_.load(std::memory_order_relaxed);
-  if (synapse && weights_.load(std::memory_order_relaxed) != synapse->version())
+  if (weights_.load(std::memory_order_relaxed) !=
+      version_of_weights(synapse, recurrent_.load(std::memory_order_relaxed)))
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-WEIGHTS",
          "weights or bias of the forward's synapse changed after the forward that left the tape; run a forward first");
   if (reads_input &&
@@ -146,8 +169,12 @@ void Tape::check(const Layer& layer, bool reads_input) const {
 
 void Tape::check(const Layer& layer, const TapeShape& wanted, bool reads_input) const {
   const Buffer* const x = x_.load(std::memory_order_acquire);
-  const TapeShape left = {const_cast<Buffer*>(x), TapeMode::none, false, synapse_.load(std::memory_order_relaxed),
-                          n_active_.load(std::memory_order_relaxed)};
+  const TapeShape left = {const_cast<Buffer*>(x),
+                          TapeMode::none,
+                          false,
+                          synapse_.load(std::memory_order_relaxed),
+                          n_active_.load(std::memory_order_relaxed),
+                          {recurrent_.load(std::memory_order_relaxed)}};
   if (x && !left.same_input(wanted))
     fail(SYNFIRE_ERROR_STALE_TAPE, "SYN-TAPE-INPUT",
          "the forward that left the tape read another x, or another synapse's product, than the one this graph was "

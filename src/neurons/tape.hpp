@@ -20,6 +20,12 @@ enum class TapeMode : int32_t {
   store_narrow = SYNFIRE_TAPE_STORE_NARROW,
 };
 
+// A synapse from the layer's own spikes to its X, which reads those of `delay` steps before.
+struct Recurrence {
+  Synapse* synapse = nullptr;
+  int64_t delay = 0;
+};
+
 // The inputs of a tape, and how a backward obtains H.
 struct TapeShape {
   Buffer* x = nullptr;  // or the input of the synapse; null: there is no tape
@@ -27,6 +33,7 @@ struct TapeShape {
   bool in_place = false;       // H is stored in the memory of X
   Synapse* synapse = nullptr;  // that makes X of its input, or null
   Buffer* n_active = nullptr;  // of the synapse, or null
+  Recurrence recurrent = {};
 
   bool reads(const Buffer* buffer) const noexcept { return buffer && (x == buffer || n_active == buffer); }
   void rebind(Buffer& before, Buffer& now) noexcept {
@@ -34,9 +41,12 @@ struct TapeShape {
     if (n_active == &before) n_active = &now;
   }
   bool same_input(const TapeShape& other) const noexcept {
-    return x == other.x && synapse == other.synapse && n_active == other.n_active;
+    return x == other.x && synapse == other.synapse && n_active == other.n_active &&
+           recurrent.synapse == other.recurrent.synapse;
   }
-  int32_t kind() const noexcept { return static_cast<int32_t>(mode) | (in_place ? 256 : 0); }
+  int32_t kind() const noexcept {
+    return static_cast<int32_t>(mode) | (in_place ? 256 : 0) | static_cast<int32_t>(recurrent.delay << 9);
+  }
 };
 
 // The needs of a backward besides dL/dX.
@@ -49,7 +59,7 @@ struct TapeUse {
 struct TapeStamp {
   uint64_t parameters = 0;  // the version that the forward used
   uint64_t x = 0;           // the version of the input's contents that it read, and of n_active
-  uint64_t weights = 0;     // the version of the synapse's weights
+  uint64_t weights = 0;     // the version of the synapses' weights
   uint32_t n_left = 0;      // how often the tape had been left before
   uint32_t n_forwards = 0;  // of the layer before
 };
@@ -59,13 +69,19 @@ inline uint64_t version_of_input(const Buffer* x, const Buffer* n_active) noexce
   return (x ? x->version() : 0) + (n_active ? n_active->version() : 0);
 }
 
+// The version of the weights of both synapses of a tape.
+inline uint64_t version_of_weights(const Synapse* synapse, const Synapse* recurrent) noexcept {
+  return (synapse ? synapse->version() : 0) + (recurrent ? recurrent->version() : 0);
+}
+
 struct TapeInputs {
   Ref<Buffer> x;
-  Ref<Synapse> synapse;
+  Ref<Synapse> synapse, recurrent;
   Ref<Buffer> n_active;
 
   TapeInputs() = default;
-  explicit TapeInputs(const TapeShape& shape) noexcept : x(shape.x), synapse(shape.synapse), n_active(shape.n_active) {}
+  explicit TapeInputs(const TapeShape& shape) noexcept
+      : x(shape.x), synapse(shape.synapse), recurrent(shape.recurrent.synapse), n_active(shape.n_active) {}
 };
 
 [[noreturn]] void fail_no_tape();
@@ -77,11 +93,15 @@ class Tape final : public Child {
   // ---- memory
   // Allocates the memory that a mode needs and that is missing. Throws OUT_OF_MEMORY.
   void provide(const TapeShape& shape, bool keeps_x);
-  View checkpoints() noexcept;
+  // V before every 32nd step or, with a recurrent synapse, before each.
+  View checkpoints(const TapeShape& shape) noexcept;
   // H of all steps: memory of the tape, or the caller's X; empty if the mode does not store H.
   View stored_h(const TapeShape& shape, const View& x) noexcept;
-  View spikes(TapeMode mode) noexcept;
+  // Beside an H of 16 bits: time-packed words or, with a recurrent synapse, a word for each step.
+  View spikes(const TapeShape& shape) noexcept;
   View kept_x() noexcept;
+  // The packed spikes that a recurrent synapse reads, those of the history first: [D + T, B, words].
+  View recurrent_spikes() noexcept;
 
   // ---- what it was made of
   // For a forward or backward that is enqueued now with this X. Defined in layer.hpp.
@@ -94,6 +114,7 @@ class Tape final : public Child {
     parameters_.store(made_of.parameters, std::memory_order_relaxed);
     if (x_.load(std::memory_order_relaxed) != shape.x || kind_.load(std::memory_order_relaxed) != shape.kind() ||
         synapse_.load(std::memory_order_relaxed) != shape.synapse ||
+        recurrent_.load(std::memory_order_relaxed) != shape.recurrent.synapse ||
         n_active_.load(std::memory_order_relaxed) != shape.n_active) [[unlikely]]
       replace(shape);
     x_version_.store(made_of.x, std::memory_order_relaxed);
@@ -119,7 +140,7 @@ class Tape final : public Child {
   View own(void* data, std::initializer_list<int64_t> lengths, int32_t dtype) noexcept;
 
   std::atomic<Buffer*> x_{nullptr};  // null: never left, or invalidated
-  std::atomic<Synapse*> synapse_{nullptr};
+  std::atomic<Synapse*> synapse_{nullptr}, recurrent_{nullptr};
   std::atomic<Buffer*> n_active_{nullptr};
   std::atomic<uint64_t> parameters_{0};
   std::atomic<uint64_t> x_version_{0};
@@ -130,11 +151,12 @@ class Tape final : public Child {
   const LayerSpec spec_;
   void *checkpoints_ = nullptr, *stored_h_ = nullptr, *narrow_h_ = nullptr, *narrow_spikes_ = nullptr;
   void* kept_x_ = nullptr;
-  mutable Mutex mutex_;  // what follows
+  void *step_checkpoints_ = nullptr, *recurrent_spikes_ = nullptr, *step_spikes_ = nullptr;  // with a recurrent synapse
+  mutable Mutex mutex_;                                                                      // what follows
   TapeShape left_, expected_;
   TapeInputs left_inputs_;
   WeakRef<Buffer> expected_x_, expected_n_active_;
-  WeakRef<Synapse> expected_synapse_;
+  WeakRef<Synapse> expected_synapse_, expected_recurrent_;
 };
 
 }  // namespace synfire::core

@@ -6,6 +6,7 @@
 #include <base/shape.hpp>
 #include <base/text.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -128,16 +129,21 @@ void Synapse::fail_array(const char* name) const {
   std::string_view wanted = name;
   if (wanted.ends_with(gradient_suffix)) wanted.remove_suffix(gradient_suffix.size());
   std::vector<std::string> names;
-  for (const char* const of_kind : kind_.arrays) {
-    if (wanted == of_kind)
-      fail_argument("SYN-SYNAPSE-NAME", "name is \"%.64s\"; this synapse has no %s (desc.%s was 0)", name, of_kind,
-                    of_kind);
-    names.emplace_back(of_kind);
+  for (const SynapseArray& array : arrays_) {
+    if (wanted == array.name && !array.trained)
+      fail_argument("SYN-SYNAPSE-NAME", "name is \"%.64s\"; \"%s\" of this synapse is not trained and has no gradient",
+                    name, array.name);
+    names.emplace_back(array.name);
   }
-  for (const char* const of_kind : kind_.arrays) names.push_back(std::string(of_kind).append(gradient_suffix));
+  for (const char* const of_kind : kind_.arrays)
+    if (wanted == of_kind && std::find(names.begin(), names.end(), of_kind) == names.end())
+      fail_argument("SYN-SYNAPSE-NAME", "name is \"%.64s\"; this synapse has no %s: it was created without one", name,
+                    of_kind);
+  for (const SynapseArray& array : arrays_)
+    if (array.trained) names.push_back(std::string(array.name).append(gradient_suffix));
   const std::vector<std::string_view> known(names.begin(), names.end());
-  fail_argument("SYN-SYNAPSE-NAME", "name is \"%.64s\"%s; a synapse of this kind has %s", name,
-                suggestion(name, known).c_str(), listed(names).c_str());
+  fail_argument("SYN-SYNAPSE-NAME", "name is \"%.64s\"%s; this synapse has %s", name, suggestion(name, known).c_str(),
+                listed(names).c_str());
 }
 
 View Synapse::find(const char* name, const void* values, uint64_t bytes) {
@@ -171,6 +177,7 @@ void Synapse::write(const char* name, const void* values, uint64_t bytes) {
     check_finite<double>(name, values, bytes);
   else
     check_finite<float>(name, values, bytes);
+  if (const SynapseArray* const array = find_array(name)) check_values(*array, values);
   order().wait();
   const bool is_read = counts(found);
   if (is_read) mark_written();

@@ -41,6 +41,10 @@ struct SynapsePass {
   View n_active = {};      // u32 [1], or absent
   Kept kept = {};          // of a kind that takes dropout
   View layer_active = {};  // of the layer whose X the output is: i64 [1], the active elements of a row [B, N]
+  // Words [M, B, ceil(K / 32)] for a synapse with a history (SynapseShape::history_steps): the steps before the first,
+  // and those before the next pass; absent if there were none, or nobody asks for them.
+  View history = {}, next_history = {};
+  bool rounded = false;  // the product takes learnt delays rounded
 };
 
 // Names of operands in error texts, for a synapse alone and as a part of a layer's pass.
@@ -116,6 +120,8 @@ struct SynapseShape {
   int gradient_bits;      // of the grid of dL/dy in gradients of arrays in f32: 24 or 32
   int weight_bits = 0;    // of weights on their grid: 8, 16 or 24; 0 if they have none
   bool has_mask = false;  // of connections
+  // M: products read spikes of this many steps before the first one of a pass. No pass of a layer takes such a synapse.
+  int64_t history_steps = 0;
 };
 
 class Synapse : public SharedObject, public Versioned {
@@ -148,6 +154,8 @@ class Synapse : public SharedObject, public Versioned {
   void read(const char* name, void* values, uint64_t bytes);
   // Replaces an array or a gradient, and derives what products read. Waits for replays that use the synapse.
   void write(const char* name, const void* values, uint64_t bytes);
+  // Throws INVALID_ARGUMENT for finite values that the array cannot have. They may have any address.
+  virtual void check_values(const SynapseArray&, const void* /*values*/) const {}
   void derive();
   // Describes one output, or all if it is -1. Throws INVALID_ARGUMENT for others. Waits for replays that use the
   // synapse.

@@ -30,6 +30,8 @@ template <>
 constexpr std::size_t size_for_ever<synfire_stage_result> = 32;
 template <>
 constexpr std::size_t size_for_ever<synfire_array_source> = 32;
+template <>
+constexpr std::size_t size_for_ever<synfire_data_file> = 32;
 
 // True if the sizes of its versions are known.
 template <class Struct>

@@ -599,6 +599,18 @@ class Everything {
     synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
     desc.n_steps = 5;
     desc.batch = 2;
+    // One rank; on a GPU it is refused.
+    synfire_communicator_desc of_ranks = SYNFIRE_COMMUNICATOR_DESC_INIT;
+    of_ranks.transport = SYNFIRE_TRANSPORT_LOOPBACK;
+    of_ranks.size = 1;
+    synfire_communicator communicator = nullptr;
+    answer(synfire_communicator_create(context, &of_ranks, &communicator));
+    synfire_communicator_properties place = SYNFIRE_COMMUNICATOR_PROPERTIES_INIT;
+    answer(synfire_communicator_get_properties(communicator, &place));
+    add(&place, sizeof place);
+    answer(synfire_communicator_barrier(communicator));
+    answer(synfire_communicator_abort(communicator));
+    synfire_communicator_destroy(communicator);
     synfire_network network = nullptr;
     answer(synfire_network_create(context, &desc, &network));
     answer(synfire_network_add_input(network, "rates", SYNFIRE_NETWORK_INPUT_RATES, 9));
@@ -627,6 +639,7 @@ class Everything {
     constexpr float weights[] = {1, 0.5F, 2};
     answer(synfire_network_set_class_weights(network, "loss", weights, 3));
     answer(synfire_network_add_optimizer(network, "optimizer", SYNFIRE_OPTIMIZER_KIND_ADAMW, 0.01));
+    answer(synfire_network_keep(network, "hidden.counts hidden.monitor first.monitor"));
     synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
     answer(synfire_network_query_memory(network, &memory));
     add(&memory, sizeof memory);
@@ -648,6 +661,11 @@ class Everything {
     synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
     answer(synfire_network_train(network, 4, &result));
     add(&result, sizeof result);
+    for (const char* const stage : {"hidden", "first"}) {
+      synfire_network_monitor monitor = SYNFIRE_NETWORK_MONITOR_INIT;
+      answer(synfire_network_get_monitor(network, stage, 1, &monitor));
+      add(&monitor, sizeof monitor);
+    }
     answer(synfire_network_evaluate(network, &result));
     add(&result, sizeof result);
     answer(synfire_network_infer(network, inputs, 5, outputs));
@@ -727,7 +745,36 @@ class Everything {
     synfire_network_destroy(made);
     file.back() ^= 1;
     answer(synfire_network_load_from_memory(network, file.data(), bytes - 1));
+    uint64_t n_shards = 0;
+    answer(synfire_network_save_shards(network, path.c_str(), 0, &n_shards));
+    add(&n_shards, sizeof n_shards);
     std::remove(path.c_str());
+    train_on_files(network, path);
+  }
+
+  // The rows are the bytes of two arrays of NumPy.
+  void train_on_files(synfire_network network, const std::string& path) {
+    const auto write = [&](const std::string& to, std::string header, const std::vector<float>& values) {
+      header.resize(118, ' ');
+      std::FILE* const file = std::fopen(to.c_str(), "wb");
+      std::fwrite("\x93NUMPY\1\0\x76\0", 1, 10, file);
+      std::fwrite(header.data(), 1, header.size(), file);
+      std::fwrite(values.data(), sizeof(float), values.size(), file);
+      std::fclose(file);
+    };
+    const std::string inputs = path + ".inputs.npy", labels = path + ".labels.npy";
+    write(inputs, "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 9)}", std::vector<float>(45, 0.25f));
+    write(labels, "{'descr': '<u4', 'fortran_order': False, 'shape': (5,)}", std::vector<float>(5, 0.0f));
+    const synfire_data_file files[] = {{inputs.c_str(), nullptr, nullptr, SYNFIRE_ARRAY_INPUTS, 0},
+                                       {labels.c_str(), nullptr, nullptr, SYNFIRE_ARRAY_LABELS, 0}};
+    synfire_network_data_desc desc = SYNFIRE_NETWORK_DATA_DESC_INIT;
+    desc.block_rows = desc.window_blocks = 1;
+    answer(synfire_network_open_data(network, SYNFIRE_DATA_TRAINING, files, 2, &desc));
+    synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+    answer(synfire_network_train(network, 2, &result));
+    add(&result.loss, sizeof result.loss);
+    std::remove(inputs.c_str());
+    std::remove(labels.c_str());
   }
 
   // A compiler is not part of the interface, so nothing is loaded as text here: each call is refused.
@@ -812,6 +859,7 @@ class Everything {
     take_steps(context);
     scale_inputs(context);
     encode_inputs(context);
+    delay_spikes(context);
     slide_kernels(context);
     normalize_maps(context);
   }
@@ -967,6 +1015,49 @@ class Everything {
         synfire_optimizer_destroy(optimizer);
         synfire_synapse_destroy(synapse);
       }
+  }
+
+  // Delays that are learnt: narrow ones, whose weights are tiny, and gradients that are subnormal.
+  void delay_spikes(synfire_context context) {
+    constexpr int64_t n_steps = 5, n_inputs = 19, n_outputs = 7;
+    constexpr size_t n_connections = n_inputs * n_outputs;
+    synfire_delayed_desc of_synapse = SYNFIRE_DELAYED_DESC_INIT;
+    of_synapse.n_inputs = n_inputs;
+    of_synapse.n_outputs = n_outputs;
+    of_synapse.max_delay = 6;
+    of_synapse.learn_delays = 1;
+    of_synapse.width = 0.3;
+    synfire_synapse_memory memory = SYNFIRE_SYNAPSE_MEMORY_INIT;
+    answer(synfire_synapse_query_memory_delayed(&of_synapse, &memory));
+    synfire_synapse synapse = nullptr;
+    answer(synfire_synapse_create_delayed(context, &of_synapse, &synapse));
+    std::vector<float> spikes(n_steps * n_inputs), gradients(n_steps * n_outputs), sums(n_connections);
+    for (size_t i = 0; i < spikes.size(); ++i) spikes[i] = i % 3 == 0 ? 1.0F : 0.0F;
+    // Subnormal numbers by their bits: a product would raise flags here.
+    for (size_t i = 0; i < gradients.size(); ++i) {
+      const uint32_t bits = (i % 2 == 0 ? 0x80000000U : 0U) | (static_cast<uint32_t>(i) * 92'821U + 1U);
+      std::memcpy(&gradients[i], &bits, sizeof bits);
+    }
+    const Buffer x = make_buffer_of(context, spikes), y = make_buffer(context, SYNFIRE_DTYPE_F32, gradients.size()),
+                 dy = make_buffer_of(context, gradients), dx = make_buffer(context, SYNFIRE_DTYPE_F32, spikes.size());
+    synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+    forward.n_steps = n_steps;
+    forward.input = x;
+    forward.output = y;
+    answer(synfire_synapse_forward(synapse, &forward, nullptr));
+    look(y);
+    synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+    backward.n_steps = n_steps;
+    backward.input = x;
+    backward.grad_output = dy;
+    backward.grad_input = dx;
+    answer(synfire_synapse_backward(synapse, &backward, nullptr));
+    look(dx);
+    for (const char* const name : {"weight_gradient", "delay_gradient"}) {
+      answer(synfire_synapse_read(synapse, name, sums.data(), sums.size() * sizeof(float)));
+      add(sums.data(), sums.size() * sizeof(float));
+    }
+    synfire_synapse_destroy(synapse);
   }
 
   // A population code of the same numbers: tiny activities, and gradients that are subnormal.

@@ -529,14 +529,8 @@ class Conv2d : public SynapseTest {
     EXPECT_TRUE(same_bits(grad_input.get(), as_double(dx)));
     expect_gradients();
 
-    const Graph graph = make_graph(context);
     bd.add_gradients = bd.add_input_gradient = 1;
-    EXPECT_OK(synfire_graph_record_synapse_forward(graph, synapse, &fd));
-    EXPECT_OK(synfire_graph_record_synapse_backward(graph, synapse, &bd));
-    EXPECT_OK(synfire_graph_instantiate(graph));
-    uint64_t ticket = 0;
-    EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket));
-    EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+    replay_of(synapse, fd, bd);
     EXPECT_TRUE(same_bits(output.get(), as_double(y)));
     for (std::vector<R>* each : {&dx, &wanted.weight, &wanted.bias})
       for (R& value : *each) value = value + value;
@@ -1135,13 +1129,7 @@ TEST_F(Conv2d, OfALayerIsThatApart) {
     synfire_backward_desc bd = SYNFIRE_BACKWARD_DESC_INIT;
     bd.grad_spike_seq = grad;
     bd.grad_synapse_input = dx_one;
-    const Graph graph = make_graph(context);
-    EXPECT_OK(synfire_graph_record_forward(graph, one, &fd));
-    EXPECT_OK(synfire_graph_record_backward(graph, one, &bd));
-    EXPECT_OK(synfire_graph_instantiate(graph));
-    uint64_t ticket = 0;
-    EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket));
-    EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+    replay_of(one, fd, bd);
 
     const auto product = forward(p, input, x, n_active);
     EXPECT_OK(synfire_synapse_forward(apart, &product, nullptr));

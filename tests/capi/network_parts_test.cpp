@@ -673,9 +673,11 @@ TEST_F(NetworkParts, MayHaveTransientArrays) {
       EXPECT_OK(synfire_network_get_buffer(network, "n1.spikes", &spikes));
       synfire_buffer_destroy(spikes);
     } else {
-      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
-                   WORDS("SYN-NETWORK-BUFFER", "n1.spikes", "has \"input\", \"input.input\", \"output\""),
+      EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-NETWORK-NOT-KEPT", "n1.spikes"),
                    synfire_network_get_buffer(network, "n1.spikes", &spikes));
+      EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT,
+                   WORDS("SYN-NETWORK-BUFFER", "spikes", "has \"input\", \"input.input\", \"output\""),
+                   synfire_network_get_buffer(network, "spikes", &spikes));
     }
     return found;
   };

@@ -141,22 +141,10 @@ Gradients<float> contributed_gradients_of(const Case& c, const std::vector<float
       weights[c.entry(i)].push_back(static_cast<float>(weight));
       biases[c.entry(i)].push_back(static_cast<float>(bias));
     }
-  const auto sum_of = [](const std::vector<float>& contributions) {
-    float largest = 0;
-    for (const float value : contributions)
-      if (!(std::fabs(value) <= largest)) largest = std::fabs(value);
-    if (!std::isfinite(largest) ||
-        std::any_of(contributions.begin(), contributions.end(), [](float value) { return std::isnan(value); }))
-      return std::numeric_limits<float>::quiet_NaN();
-    const int grid = grid_of(largest, largest_32);
-    int64_t sum = 0;
-    for (const float value : contributions) sum += on_grid(value, grid);
-    return static_cast<float>(std::ldexp(static_cast<double>(sum), grid));
-  };
   Gradients<float> got;
   for (size_t entry = 0; entry < c.entries(); ++entry) {
-    got.weight.push_back(sum_of(weights[entry]));
-    got.bias.push_back(sum_of(biases[entry]));
+    got.weight.push_back(sum_of_contributions(weights[entry]));
+    got.bias.push_back(sum_of_contributions(biases[entry]));
   }
   return got;
 }
@@ -233,14 +221,8 @@ class OneToOne : public SynapseTest {
       EXPECT_TRUE(same_bits(read<R>(synapse, "bias_gradient", c.entries()), wanted.bias));
     }
 
-    const Graph graph = make_graph(context);
     bd.add_gradients = bd.add_input_gradient = 1;
-    EXPECT_OK(synfire_graph_record_synapse_forward(graph, synapse, &fd));
-    EXPECT_OK(synfire_graph_record_synapse_backward(graph, synapse, &bd));
-    EXPECT_OK(synfire_graph_instantiate(graph));
-    uint64_t ticket = 0;
-    EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket));
-    EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+    replay_of(synapse, fd, bd);
     EXPECT_TRUE(same_bits(output.get(), product_of(c, weight, bias, read_back)));
     std::vector<double> twice = dx;
     for (size_t i = 0; i < twice.size(); ++i)
@@ -345,13 +327,7 @@ TEST_F(OneToOne, OfALayerIsThatApart) {
     synfire_backward_desc bd = SYNFIRE_BACKWARD_DESC_INIT;
     bd.grad_spike_seq = grad;
     bd.grad_synapse_input = dx_one;
-    const Graph graph = make_graph(context);
-    EXPECT_OK(synfire_graph_record_forward(graph, one, &fd));
-    EXPECT_OK(synfire_graph_record_backward(graph, one, &bd));
-    EXPECT_OK(synfire_graph_instantiate(graph));
-    uint64_t ticket = 0;
-    EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket));
-    EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+    replay_of(one, fd, bd);
 
     const auto product = forward(p, input, x, nullptr);
     EXPECT_OK(synfire_synapse_forward(apart, &product, nullptr));

@@ -80,14 +80,7 @@ R sum_of(const std::vector<R>& contributions) {
     for (const double value : contributions) sum += value;
     return sum;
   } else {
-    float largest = 0;
-    for (const float value : contributions)
-      if (!(std::fabs(value) <= largest)) largest = std::fabs(value);
-    if (!std::isfinite(largest)) return std::numeric_limits<float>::quiet_NaN();
-    const int grid = grid_of(largest, largest_32);
-    int64_t sum = 0;
-    for (const float value : contributions) sum += on_grid(value, grid);
-    return static_cast<float>(std::ldexp(static_cast<double>(sum), grid));
+    return sum_of_contributions(contributions);
   }
 }
 
@@ -174,14 +167,8 @@ class Population : public SynapseTest {
     EXPECT_TRUE(same_bits(read<R>(synapse, "mu_gradient", p.outputs()), wanted.mu));
     EXPECT_TRUE(same_bits(read<R>(synapse, "sigma_gradient", p.outputs()), wanted.sigma));
 
-    const Graph graph = make_graph(context);
     bd.add_gradients = bd.add_input_gradient = 1;
-    EXPECT_OK(synfire_graph_record_synapse_forward(graph, synapse, &fd));
-    EXPECT_OK(synfire_graph_record_synapse_backward(graph, synapse, &bd));
-    EXPECT_OK(synfire_graph_instantiate(graph));
-    uint64_t ticket = 0;
-    EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket));
-    EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+    replay_of(synapse, fd, bd);
     EXPECT_TRUE(same_bits(output.get(), y));
     for (double& value : wanted.dx) value = value + value;
     for (R& value : wanted.mu) value = value + value;
@@ -310,13 +297,7 @@ TEST_F(Population, OfALayerIsThatApart) {
     synfire_backward_desc bd = SYNFIRE_BACKWARD_DESC_INIT;
     bd.grad_spike_seq = grad;
     bd.grad_synapse_input = dx_one;
-    const Graph graph = make_graph(context);
-    EXPECT_OK(synfire_graph_record_forward(graph, one, &fd));
-    EXPECT_OK(synfire_graph_record_backward(graph, one, &bd));
-    EXPECT_OK(synfire_graph_instantiate(graph));
-    uint64_t ticket = 0;
-    EXPECT_OK(synfire_graph_launch(graph, nullptr, &ticket));
-    EXPECT_OK(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_BLOCK, -1));
+    replay_of(one, fd, bd);
 
     const auto product = forward(p, input, x, nullptr);
     EXPECT_OK(synfire_synapse_forward(apart, &product, nullptr));

@@ -78,6 +78,9 @@ inline void destroy(synfire_optimizer handle) {
 inline void destroy(synfire_network handle) {
   synfire_network_destroy(handle);
 }
+inline void destroy(synfire_communicator handle) {
+  synfire_communicator_destroy(handle);
+}
 inline void destroy(synfire_model handle) {
   synfire_model_destroy(handle);
 }
@@ -113,6 +116,7 @@ using Graph = Owned<synfire_graph>;
 using Synapse = Owned<synfire_synapse>;
 using Optimizer = Owned<synfire_optimizer>;
 using Network = Owned<synfire_network>;
+using Communicator = Owned<synfire_communicator>;
 using Model = Owned<synfire_model>;
 using Surrogate = Owned<synfire_surrogate>;
 

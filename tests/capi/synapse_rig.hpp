@@ -177,6 +177,19 @@ inline Gradients<float> exact_gradients(const Product& p, const std::vector<floa
   return got;
 }
 
+// A sum of one contribution for each row, in f32: on the grid of 32 bits of the largest. NaN, if one is not finite.
+inline float sum_of_contributions(const std::vector<float>& contributions) {
+  float largest = 0;
+  for (const float value : contributions) {
+    if (!std::isfinite(value)) return std::numeric_limits<float>::quiet_NaN();
+    largest = std::max(largest, std::fabs(value));
+  }
+  const int grid = grid_of(largest, largest_32);
+  int64_t sum = 0;
+  for (const float value : contributions) sum += on_grid(value, grid);
+  return static_cast<float>(std::ldexp(static_cast<double>(sum), grid));
+}
+
 // The largest magnitude in a column of the active rows; a NaN is above all.
 inline float largest_in_column(const Product& p, size_t columns, size_t column, auto at) {
   float largest = 0;
@@ -335,6 +348,22 @@ class SynapseTest : public testing::Test {
     desc.grad_input = grad_input;
     desc.n_active = n_active;
     return desc;
+  }
+  // Both passes in a graph, once.
+  void replay_of(synfire_synapse synapse, const synfire_synapse_forward_desc& fd,
+                 const synfire_synapse_backward_desc& bd) {
+    const Graph graph = make_graph(context);
+    EXPECT_OK(synfire_graph_record_synapse_forward(graph, synapse, &fd));
+    EXPECT_OK(synfire_graph_record_synapse_backward(graph, synapse, &bd));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    replay(graph);
+  }
+  void replay_of(synfire_layer layer, const synfire_forward_desc& fd, const synfire_backward_desc& bd) {
+    const Graph graph = make_graph(context);
+    EXPECT_OK(synfire_graph_record_forward(graph, layer, &fd));
+    EXPECT_OK(synfire_graph_record_backward(graph, layer, &bd));
+    EXPECT_OK(synfire_graph_instantiate(graph));
+    replay(graph);
   }
 
   const Context context = make_context();

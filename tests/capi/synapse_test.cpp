@@ -632,8 +632,8 @@ TEST_F(SynapseErrors, Descriptors) {
   }
   bad.initialization = 3;
   expect("SYN-SYNAPSE-INITIALIZATION", "3");
-  bad.reserved = 1;
-  expect("SYN-RESERVED", "desc.reserved");
+  bad.no_self_connections = 2;
+  expect("SYN-SYNAPSE-FLAG", "desc.no_self_connections");
   for (const double gain : {-1.0, nan, infinity, 1e31}) {
     bad.gain = gain;
     expect("SYN-SYNAPSE-GAIN", "desc.gain");
@@ -763,8 +763,8 @@ TEST_F(SynapseErrors, Buffers) {
   expect("SYN-BUFFER-TYPE", "desc.input holds bits", values);
   bad.n_active = x;
   expect("SYN-BUFFER-TYPE", "desc.n_active");
-  bad.reserved = 1;
-  expect("SYN-RESERVED", "desc.reserved");
+  bad.round_delays = 2;
+  expect("SYN-SYNAPSE-FLAG", "desc.round_delays");
   bad.input = bad.output = x;
   expect("SYN-BUFFER-OVERLAP", "desc.output");
   bad.n_steps = 0;

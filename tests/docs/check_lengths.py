@@ -30,6 +30,8 @@ MOST_LINES = {
     "bindings/rust/synfire/examples/pictures.rs": 35,
     "bindings/csharp/examples/Pictures.cs": 35,
     "bindings/julia/Synfire/examples/pictures.jl": 35,
+    "bindings/lua/examples/pictures.lua": 35,
+    "bindings/python/examples/pictures.py": 35,
     "bindings/python/examples/digits.py": 35,
 }
 

@@ -22,10 +22,11 @@ MAY_USE = {
     "platform": set(),
     "base": {"platform"},
     "files": {"platform", "base"},
+    "ranks": {"platform", "base"},
     "graph": {"platform", "base"},
     "backends/host": BELOW_KINDS,
     "backends/cuda": BELOW_KINDS,
-    "operations": BELOW_KINDS | MACHINES,
+    "operations": BELOW_KINDS | MACHINES | {"ranks"},
     # The interface of all synapses; its folder passes, which they share; each other folder, which is a kind.
     "synapses": BELOW_KINDS,
     "synapses/passes": BELOW_KINDS | MACHINES | {"operations", "synapses"},
@@ -35,9 +36,9 @@ MAY_USE = {
     "neurons/operations": BELOW_KINDS | MACHINES | {"operations", "synapses", "synapses/passes", "neurons"},
     "optimizer": BELOW_KINDS | MACHINES | {"operations", "synapses", "synapses/kinds", "neurons", "neurons/operations"},
     "fusion": BELOW_KINDS | MACHINES | {"operations", "synapses", "synapses/kinds", "neurons", "neurons/operations"},
-    "kinds": BELOW_KINDS | {"operations", "synapses/kinds", "neurons/operations", "optimizer", "fusion"},
+    "kinds": BELOW_KINDS | {"ranks", "operations", "synapses/kinds", "neurons/operations", "optimizer", "fusion"},
     "jit": BELOW_KINDS | MACHINES | {"files", "neurons", "neurons/operations"},
-    "network": BELOW_KINDS | {"files", "operations", "synapses", "synapses/passes", "synapses/kinds", "neurons",
+    "network": BELOW_KINDS | {"files", "ranks", "operations", "synapses", "synapses/passes", "synapses/kinds", "neurons",
                               "neurons/operations", "optimizer"},
 }
 # Templates that a room declares and the list of kinds defines for all.

@@ -2,6 +2,8 @@
 // linker puts the functions at the end of "Failing calls" in place of the system's (--wrap).
 #include "support.hpp"
 
+#include <files/file_io.hpp>
+
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -335,6 +337,54 @@ TEST_F(FilesOnDisk, EachFailingCallLeavesTheOldFile) {
     EXPECT_EQ(n_files(), 1u) << "call " << n;
   }
   EXPECT_EQ(n_refused, 6) << "open, 3 times write, fsync, rename; not the two calls after it, about the folder";
+}
+
+// Shards are all on the disk before the first one is renamed. If a renaming fails, it is known that they do not belong
+// together.
+TEST_F(FilesOnDisk, EachFailingCallOfShardsLeavesTheOldOnesOrIsSeen) {
+  const std::string index = path("model.safetensors.index.json");
+  SafetensorsWriter other;
+  other.add("w", Dtype::f32, Shape{4, 25}, bytes_of_values(values_));
+  other.add("filled", Dtype::u8, Shape{3}, std::as_bytes(std::span("new", 3)));
+  long n_refused = 0, n_mixed = 0;
+  bool failed = true;
+  for (long n = 0; failed; ++n) {
+    ASSERT_EQ(other.write_shards(path().c_str(), 400), 2u);
+    bool refused = false, is_mixed = false;
+    calls_left = n;
+    try {
+      EXPECT_EQ(writer_.write_shards(path().c_str(), 400), 2u);
+    } catch (const core::Failure& failure) {
+      refused = true;
+      EXPECT_STREQ(failure.rule, "SYN-FILE-WRITE");
+    }
+    failed = calls_left < 0;
+    calls_left = -1;
+    n_refused += refused ? 1 : 0;
+    EXPECT_EQ(n_files(), 3u) << "call " << n;
+    try {
+      const SafetensorsFile read = SafetensorsFile::from_shards(index.c_str());
+      EXPECT_EQ(read.tensors().size(), 2u);
+      EXPECT_EQ(read.bytes("filled", Dtype::u8, Shape{3}).front(), refused ? std::byte{'n'} : std::byte{9});
+    } catch (const core::Failure& failure) {
+      is_mixed = true;
+      EXPECT_STREQ(failure.rule, "SYN-FILE-SHARD");
+    }
+    EXPECT_TRUE(refused || !is_mixed) << "call " << n;
+    n_mixed += is_mixed ? 1 : 0;
+  }
+  EXPECT_EQ(n_mixed, 2) << "the second shard or the index was not renamed";
+  EXPECT_GE(n_refused, 3 * 4) << "of each file: open, write, fsync, rename";
+}
+
+TEST_F(FilesOnDisk, PlacesOfAFileAreReadByAnyThread) {
+  put(path(), "0123456789");
+  const InputFile file(path().c_str());
+  char read[4] = {};
+  file.read_at(3, std::as_writable_bytes(std::span(read)));
+  EXPECT_EQ(std::string_view(read, 4), "3456");
+  EXPECT_TRUE(refuses("[SYN-FILE-READ]", {"shorter than its 10"},
+                      [&] { file.read_at(8, std::as_writable_bytes(std::span(read))); }));
 }
 
 TEST_F(FilesOnDisk, EachFailingCallOfReadingIsReported) {

@@ -103,8 +103,10 @@ MEASURING = ("LaunchOverhead.*", "ChangeCost/*", "NativeNodes.EnablingCostsMicro
              "NativeNodes.ZzAReplayThatFaultsIsReportedLost")
 # Tests that take minutes begin first, so that others run beside them.
 LONG = ("Gradients/*.MatchTheOracleWithEverySurrogate", "Loss.GradientsAreThoseOfCentralDifferences",
-        "Loss.EveryChoiceOfOptions")
+        "Loss.EveryChoiceOfOptions", "RandomGraphs.*")
 TEST_TIMEOUT = 900
+# How many random networks of maps are compared with the host, one of 15 after 100 steps of training.
+SPATIAL_NETWORKS = "300"
 SANITIZER_ERROR = 99
 SLOW_PROGRAMS = ("synfire-nvrtc-tests", "synfire-jit-tests")
 STAGES = ("device", "tests", "golden", "bits", "sanitizers", "bindings", "python", "resume", "digits", "context", "hear")
@@ -204,7 +206,7 @@ class Suite:
     def run_test(self, test):
         times = "1" if self.measures(test[1]) else "0"
         return self.run([test[0], f"--gtest_filter={test[1]}"], timeout=TEST_TIMEOUT, SYNFIRE_TEST_BACKEND="cuda",
-                        SYNFIRE_TEST_TIMES=times)
+                        SYNFIRE_TEST_TIMES=times, SYNFIRE_TEST_SPATIAL=SPATIAL_NETWORKS)
 
     def note_times(self, record, name, output):
         if not self.measures(name):

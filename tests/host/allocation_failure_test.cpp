@@ -108,7 +108,7 @@ struct World {
   synfire_layer layer = nullptr, second = nullptr, third = nullptr;  // the third runs after the synapse
   synfire_synapse synapse = nullptr;
   synfire_graph graph = nullptr;
-  synfire_synapse learned = nullptr, one_to_one = nullptr, population = nullptr, conv2d = nullptr;
+  synfire_synapse learned = nullptr, one_to_one = nullptr, population = nullptr, conv2d = nullptr, delayed = nullptr;
   synfire_optimizer optimizer = nullptr;
   std::vector<synfire_buffer> buffers;
   synfire_buffer x, spikes, packed, v_seq, grad_spike, grad_x, grad_tau, count, row, snapshot, marker, spare, indices;
@@ -145,6 +145,8 @@ struct World {
     require(synfire_synapse_create_population(context, &pd, &population), "population");
     const synfire_conv2d_desc of_conv2d = sequence_kernel();
     require(synfire_synapse_create_conv2d(context, &of_conv2d, &conv2d), "convolution");
+    const synfire_delayed_desc of_delays = delays();
+    require(synfire_synapse_create_delayed(context, &of_delays, &delayed), "delays");
     x = make(SYNFIRE_DTYPE_F32, n_sequence);
     spikes = make(SYNFIRE_DTYPE_F32, n_sequence);
     packed = make(SYNFIRE_DTYPE_BITS, n_steps * batch * 2);
@@ -182,6 +184,7 @@ struct World {
     synfire_synapse_destroy(one_to_one);
     synfire_synapse_destroy(population);
     synfire_synapse_destroy(conv2d);
+    synfire_synapse_destroy(delayed);
     synfire_layer_destroy(layer);
     synfire_layer_destroy(second);
     synfire_layer_destroy(third);
@@ -201,6 +204,13 @@ struct World {
     synfire_population_desc desc = SYNFIRE_POPULATION_DESC_INIT;
     desc.channels = n_neurons;
     desc.n_cells = 1;
+    return desc;
+  }
+  static synfire_delayed_desc delays() {
+    synfire_delayed_desc desc = SYNFIRE_DELAYED_DESC_INIT;
+    desc.n_inputs = desc.n_outputs = n_neurons;
+    desc.max_delay = 3;
+    desc.learn_delays = desc.bias = 1;
     return desc;
   }
   static synfire_conv2d_desc sequence_kernel() {
@@ -344,6 +354,25 @@ const std::vector<Kind>& kinds() {
          desc.grad_output = w.grad_spike;
          desc.grad_input = w.grad_x;
          return synfire_graph_record_synapse_backward(w.graph, w.population, &desc);
+       }},
+      {"record_synapse_forward of delays",
+       [](World& w) {
+         synfire_synapse_forward_desc desc = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.input = w.x;
+         desc.output = w.v_seq;
+         return synfire_graph_record_synapse_forward(w.graph, w.delayed, &desc);
+       }},
+      {"record_synapse_backward of delays",
+       [](World& w) {
+         synfire_synapse_backward_desc desc = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+         desc.n_steps = n_steps;
+         desc.batch = batch;
+         desc.input = w.x;
+         desc.grad_output = w.grad_spike;
+         desc.grad_input = w.grad_x;
+         return synfire_graph_record_synapse_backward(w.graph, w.delayed, &desc);
        }},
       {"record_synapse_forward of a convolution",
        [](World& w) {
@@ -802,11 +831,15 @@ synfire_network trained_network(synfire_context context, int64_t n_batches) {
   add_stage(network, "scale", "w", "n0", nullptr);
   add_stage(network, "population", "cells", "n0", nullptr, {{"n_cells", nullptr, 2}});
   add_stage(network, "neurons", "of-cells", "cells", nullptr, {{"model", "if", 0}});
+  add_stage(network, "delayed", "paths", "n0", nullptr,
+            {{"n_outputs", nullptr, 2}, {"max_delay", nullptr, 3}, {"learn_delays", nullptr, 1}});
+  add_stage(network, "neurons", "of-paths", "paths", nullptr, {{"model", "lif", 0}});
   add_stage(network, "sum", "both", "w", "n0");
   add_stage(network, "concatenate", "wide", "both", "n0");
   add_stage(network, "flatten", "flat", "of-border", nullptr);
   add_stage(network, "concatenate", "half", "wide", "flat");
-  add_stage(network, "concatenate", "whole", "half", "of-cells");
+  add_stage(network, "concatenate", "more", "half", "of-cells");
+  add_stage(network, "concatenate", "whole", "more", "of-paths");
   require(synfire_network_add_synapse(network, "s1", 3), "synapse");
   require(synfire_network_add_neurons(network, "n1", SYNFIRE_MODEL_LI), "neurons");
   require(synfire_network_add_readout(network, "readout", SYNFIRE_READOUT_MEAN, 0), "readout");
@@ -1060,6 +1093,14 @@ void test_objects() {
         return synfire_synapse_create_population(world.context, &desc, &population);
       },
       [&](long n) { expect_null("synapse_create_population", population, n); });
+  synfire_synapse delayed = nullptr;
+  run_dry(
+      "synapse_create_delayed",
+      [&] {
+        const synfire_delayed_desc desc = World::delays();
+        return synfire_synapse_create_delayed(world.context, &desc, &delayed);
+      },
+      [&](long n) { expect_null("synapse_create_delayed", delayed, n); });
   synfire_synapse conv2d = nullptr;
   run_dry(
       "synapse_create_conv2d",
@@ -1088,6 +1129,17 @@ void test_objects() {
         return synfire_optimizer_create(world.context, &desc, &optimizer);
       },
       [&](long n) { expect_null("optimizer_create", optimizer, n); });
+  synfire_communicator communicator = nullptr;
+  run_dry(
+      "communicator_create",
+      [&] {
+        synfire_communicator_desc desc = SYNFIRE_COMMUNICATOR_DESC_INIT;
+        desc.transport = SYNFIRE_TRANSPORT_LOOPBACK;
+        desc.size = 1;
+        return synfire_communicator_create(world.context, &desc, &communicator);
+      },
+      [&](long n) { expect_null("communicator_create", communicator, n); });
+  synfire_communicator_destroy(communicator);
   std::vector<double> values(n_neurons, 3.0);
   run_dry(
       "set_parameter per neuron",
@@ -1102,6 +1154,7 @@ void test_objects() {
   synfire_synapse_destroy(one_to_one);
   synfire_synapse_destroy(population);
   synfire_synapse_destroy(conv2d);
+  synfire_synapse_destroy(delayed);
   synfire_graph_destroy(graph);
   synfire_optimizer_destroy(optimizer);
   synfire_synapse_destroy(synapse);
@@ -1222,6 +1275,10 @@ const std::vector<NetworkCall>& network_calls() {
          desc.n_values = 2;
          return synfire_network_add_stage(w.network, &desc);
        }},
+      {"keep", false,
+       [](NetworkWorld& w) {
+         return synfire_network_keep(w.network, "weights.monitor neurons-with-a-name-that-is-allocated.monitor");
+       }},
       {"query_memory", false,
        [](NetworkWorld& w) {
          synfire_network_memory memory = SYNFIRE_NETWORK_MEMORY_INIT;
@@ -1251,6 +1308,16 @@ const std::vector<NetworkCall>& network_calls() {
          synfire_stage_result loss = {"a-loss-with-a-name-that-is-allocated", 0, 0, 0};
          synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
          return synfire_network_train_stages(w.network, 0, &loss, 1, &result);
+       }},
+      {"get_monitor", false,
+       [](NetworkWorld& w) {
+         synfire_network_monitor monitor = SYNFIRE_NETWORK_MONITOR_INIT;
+         return synfire_network_get_monitor(w.network, "neurons-with-a-name-that-is-allocated", 1, &monitor);
+       }},
+      {"get_monitor of weights", false,
+       [](NetworkWorld& w) {
+         synfire_network_monitor monitor = SYNFIRE_NETWORK_MONITOR_INIT;
+         return synfire_network_get_monitor(w.network, "weights", 0, &monitor);
        }},
       {"reset_rows", false, [](NetworkWorld& w) { return synfire_network_reset_rows(w.network, 0, 1); }},
       {"evaluate_stages", true,

@@ -2,7 +2,8 @@
 // and shapes. The inputs come from an integer generator, so that they are the same everywhere. For one shape the other
 // spike formats and tapes run as well. Their hash must be the same; otherwise the line names the one that differs.
 // Networks that were trained for some steps follow, one-to-one synapses, convolutions, normalisations, upsamplings and
-// borders of maps, networks of maps, events of a camera, and layers under rules that few have.
+// borders of maps, networks of maps, events of a camera, layers under rules that few have, recurrent layers, and
+// networks that are watched.
 //
 //   synfire-bits [--backend host|cuda] [--threads N] [--compare FILE] [--model NAME --surrogate NAME]
 //
@@ -121,6 +122,12 @@ class Layer {
         sequence_(static_cast<uint64_t>(shape.n_steps) * row_),
         words_(static_cast<uint64_t>(shape.n_steps * shape.batch * ((shape.n_neurons + 31) / 32))) {
     REQUIRE(synfire_layer_create(context, &desc, &layer_));
+    if (desc.history_steps > 0) {
+      synfire_synapse_desc weights = SYNFIRE_SYNAPSE_DESC_INIT;
+      weights.n_inputs = weights.n_outputs = shape.n_neurons;
+      weights.dtype = arithmetic_of(desc.dtype), weights.gain = 4, weights.seed = 3, weights.no_self_connections = 1;
+      REQUIRE(synfire_synapse_create(context, &weights, &recurrent_));
+    }
     if (!per_neuron) return;
     Generator values(99);
     std::vector<double> thresholds;
@@ -132,6 +139,7 @@ class Layer {
   }
   ~Layer() {
     for (const synfire_buffer buffer : buffers_) synfire_buffer_destroy(buffer);
+    synfire_synapse_destroy(recurrent_);
     synfire_layer_destroy(layer_);
   }
   Layer(const Layer&) = delete;
@@ -145,8 +153,9 @@ class Layer {
                          grad_v = input(sequence_, stored, values, -1, 1),
                          grad_final = input(row_, arithmetic, values, -1, 1);
     const bool two_variables = has_w(desc_.model), fires = !is_silent(desc_.model);
+    const int32_t of_x = recurrent_ ? arithmetic : stored;
     const synfire_buffer spikes = fires ? spike_buffer(variant.spikes) : nullptr, h = buffer(sequence_, stored),
-                         v = buffer(sequence_, stored), grad_x = buffer(sequence_, stored),
+                         v = buffer(sequence_, stored), grad_x = buffer(sequence_, of_x),
                          grad_v_init = buffer(row_, arithmetic);
     synfire_forward_desc forward = SYNFIRE_FORWARD_DESC_INIT;
     forward.tape = variant.tape;
@@ -156,7 +165,14 @@ class Layer {
     backward.grad_v_final = grad_final;
     backward.grad_x_seq = grad_x, backward.grad_v_init = grad_v_init;
     std::vector<std::pair<synfire_buffer, int32_t>> outputs = {
-        {h, stored}, {v, stored}, {grad_x, stored}, {grad_v_init, arithmetic}};
+        {h, stored}, {v, stored}, {grad_x, of_x}, {grad_v_init, arithmetic}};
+    if (recurrent_) {
+      const auto delay = static_cast<uint64_t>(desc_.history_steps);
+      forward.recurrent_synapse = recurrent_, forward.recurrent_delay = desc_.history_steps;
+      backward.grad_spikes_final = input(delay * row_, arithmetic, values, -1, 1);
+      backward.grad_spikes_init = buffer(delay * row_, arithmetic);
+      outputs.emplace_back(backward.grad_spikes_init, arithmetic);
+    }
     if (two_variables) {
       forward.w_seq = buffer(sequence_, stored);
       backward.grad_w_seq = grad_v, backward.grad_w_final = grad_final;
@@ -179,6 +195,7 @@ class Layer {
       REQUIRE(synfire_layer_forward(layer_, &forward, nullptr));
       REQUIRE(synfire_layer_backward(layer_, &backward, nullptr));
       if (fires) hash.add<uint32_t>(neuron_packed(read(spikes), variant.spikes), 0);
+      if (recurrent_) add_weight_gradients(hash);
       for (const auto& [output, dtype] : outputs) {
         switch (dtype) {
           case SYNFIRE_DTYPE_F64:
@@ -200,6 +217,15 @@ class Layer {
   }
 
  private:
+  void add_weight_gradients(Hash& hash) const {
+    const bool is_wide = desc_.dtype == SYNFIRE_DTYPE_F64;
+    std::vector<unsigned char> values(static_cast<size_t>(shape_.n_neurons * shape_.n_neurons) * (is_wide ? 8 : 4));
+    REQUIRE(synfire_synapse_read(recurrent_, "weight_gradient", values.data(), values.size()));
+    if (is_wide)
+      hash.add<uint64_t>(values, 0x7FF0000000000000u);
+    else
+      hash.add<uint32_t>(values, 0x7F800000u);
+  }
   synfire_buffer buffer(uint64_t n, int32_t dtype) {
     synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
     desc.n_elements = n, desc.dtype = dtype;
@@ -284,6 +310,7 @@ class Layer {
   Shape shape_;
   uint64_t row_, sequence_, words_;
   synfire_layer layer_ = nullptr;
+  synfire_synapse recurrent_ = nullptr;  // of a layer with a history
   std::vector<synfire_buffer> buffers_;
 };
 
@@ -421,6 +448,31 @@ std::string ruled_hashes(synfire_context context, synfire_test::Sample& sample) 
               out << " " << variant.name << " differs";
           out << "\n";
         }
+  return out.str();
+}
+
+// Layers that read their own spikes, with all tapes; the second pass begins with the spikes of the first.
+std::string recurrent_hashes(synfire_context context, synfire_test::Sample& sample) {
+  constexpr Variant variants[] = {{"bits recompute", SYNFIRE_DTYPE_BITS, SYNFIRE_TAPE_RECOMPUTE},
+                                  {"u8 store", SYNFIRE_DTYPE_U8, SYNFIRE_TAPE_STORE},
+                                  {"time-bits store", SYNFIRE_DTYPE_TIME_BITS, SYNFIRE_TAPE_STORE}};
+  constexpr Shape shape = {37, 3, 77};
+  std::ostringstream out;
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64, SYNFIRE_DTYPE_BF16})
+    for (const int32_t model : {SYNFIRE_MODEL_LIF, SYNFIRE_MODEL_CUBA_LIF, SYNFIRE_MODEL_ALIF})
+      for (const int64_t delay : std::initializer_list<int64_t>{1, 40}) {
+        if (!sample.next()) continue;
+        synfire_layer_desc desc = SYNFIRE_LAYER_DESC_INIT;
+        desc.model = model, desc.n_steps = shape.n_steps, desc.n_neurons = shape.n_neurons;
+        desc.batch = shape.batch, desc.dtype = dtype, desc.history_steps = delay;
+        const uint64_t hash = Layer(context, desc, shape, false).hash(7, variants[0]);
+        char text[32];
+        std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+        out << name_of(dtype) << " model " << model << " recurrent after " << delay << text;
+        for (const Variant& variant : variants)
+          if (Layer(context, desc, shape, false).hash(7, variant) != hash) out << " " << variant.name << " differs";
+        out << "\n";
+      }
   return out.str();
 }
 
@@ -623,6 +675,105 @@ std::string population_hashes(synfire_context context, synfire_test::Sample& sam
     std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
     out << "population " << name_of(dtype) << text << "\n";
   }
+  return out.str();
+}
+
+// Products and all gradients of delays, fixed and learnt, with the spikes of earlier steps; then a step of Adam, and
+// the product with rounded delays.
+template <class R>
+uint64_t delayed_hash(synfire_context context, bool learns) {
+  constexpr bool wide = sizeof(R) == 8;
+  constexpr int32_t dtype = wide ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
+  constexpr int64_t n_steps = 17, batch = 5, n_inputs = 45, n_outputs = 33, max_delay = 21, n_words = 2;
+  constexpr size_t n_connections = n_inputs * n_outputs;
+  synfire_delayed_desc desc = SYNFIRE_DELAYED_DESC_INIT;
+  desc.dtype = dtype, desc.n_inputs = n_inputs, desc.n_outputs = n_outputs, desc.max_delay = max_delay;
+  desc.bias = 1, desc.learn_delays = learns ? 1 : 0, desc.width = learns ? 2.5 : 0;
+  synfire_synapse synapse = nullptr;
+  REQUIRE(synfire_synapse_create_delayed(context, &desc, &synapse));
+  Generator values(89);
+  // Spikes, the history, dL/dy; y, dL/dx, the next history.
+  const size_t lengths[] = {n_steps * batch * n_words,   max_delay * batch * n_words, n_steps * batch * n_outputs,
+                            n_steps * batch * n_outputs, n_steps * batch * n_inputs,  max_delay * batch * n_words};
+  synfire_buffer buffers[6] = {};
+  for (size_t i = 0; i < 6; ++i) {
+    const bool has_words = i < 2 || i == 5;
+    synfire_buffer_desc bd = SYNFIRE_BUFFER_DESC_INIT;
+    bd.n_elements = lengths[i], bd.dtype = has_words ? SYNFIRE_DTYPE_BITS : dtype;
+    REQUIRE(synfire_buffer_create(context, &bd, &buffers[i]));
+    if (i < 2) {
+      std::vector<uint32_t> words(lengths[i]);
+      for (size_t k = 0; k < words.size(); ++k) {
+        for (int bit = 0; bit < 32; ++bit) words[k] |= values(0, 1) < 0.2 ? uint32_t{1} << bit : 0;
+        if (k % n_words == 1) words[k] &= (uint32_t{1} << (n_inputs - 32)) - 1;
+      }
+      REQUIRE(synfire_buffer_upload(buffers[i], 0, words.data(), words.size() * sizeof(uint32_t)));
+    } else if (i == 2) {
+      std::vector<R> numbers(lengths[i]);
+      for (R& value : numbers) value = static_cast<R>(values(-1, 1));
+      for (size_t k = 0; k < numbers.size(); k += 7) numbers[k] *= static_cast<R>(0x1p-20);
+      REQUIRE(synfire_buffer_upload(buffers[i], 0, numbers.data(), numbers.size() * sizeof(R)));
+    }
+  }
+  synfire_synapse_forward_desc forward = SYNFIRE_SYNAPSE_FORWARD_DESC_INIT;
+  forward.n_steps = n_steps, forward.batch = batch, forward.input = buffers[0], forward.output = buffers[3];
+  forward.history = buffers[1], forward.next_history = buffers[5];
+  synfire_synapse_backward_desc backward = SYNFIRE_SYNAPSE_BACKWARD_DESC_INIT;
+  backward.n_steps = n_steps, backward.batch = batch, backward.input = buffers[0], backward.grad_output = buffers[2];
+  backward.grad_input = buffers[4], backward.history = buffers[1];
+  synfire_optimizer_desc od = SYNFIRE_OPTIMIZER_DESC_INIT;
+  od.kind = SYNFIRE_OPTIMIZER_KIND_ADAM;
+  synfire_optimizer optimizer = nullptr;
+  REQUIRE(synfire_optimizer_create(context, &od, &optimizer));
+  Hash hash;
+  const auto add = [&](const std::vector<unsigned char>& bytes) {
+    if constexpr (wide)
+      hash.add<uint64_t>(bytes, 0x7FF0000000000000u);
+    else
+      hash.add<uint32_t>(bytes, 0x7F800000u);
+  };
+  const auto add_buffer = [&](size_t i) {
+    std::vector<unsigned char> bytes(lengths[i] * (i == 5 ? sizeof(uint32_t) : sizeof(R)));
+    REQUIRE(synfire_buffer_download(buffers[i], 0, bytes.data(), bytes.size()));
+    if (i == 5) return hash.add<uint32_t>(bytes, 0);
+    add(bytes);
+  };
+  REQUIRE(synfire_synapse_forward(synapse, &forward, nullptr));
+  REQUIRE(synfire_synapse_backward(synapse, &backward, nullptr));
+  for (const size_t i : {size_t{3}, size_t{4}, size_t{5}}) add_buffer(i);
+  std::vector<const char*> names = {"weight", "bias"};
+  if (learns) names.push_back("delay");
+  for (const char* const name : names) REQUIRE(synfire_optimizer_add_array(optimizer, synapse, name, 1, 0));
+  const synfire_optimizer_step_desc step = SYNFIRE_OPTIMIZER_STEP_DESC_INIT;
+  REQUIRE(synfire_optimizer_step(optimizer, &step, nullptr));
+  forward.round_delays = 1;
+  REQUIRE(synfire_synapse_forward(synapse, &forward, nullptr));
+  add_buffer(3);
+  for (const char* const name : names) {
+    const bool is_bias = std::string(name) == "bias";
+    std::vector<unsigned char> bytes((is_bias ? n_outputs : n_connections) * sizeof(R));
+    for (const std::string& of : {std::string(name).append("_gradient"), std::string(name)}) {
+      REQUIRE(synfire_synapse_read(synapse, of.c_str(), bytes.data(), bytes.size()));
+      add(bytes);
+    }
+  }
+  synfire_optimizer_destroy(optimizer);
+  synfire_synapse_destroy(synapse);
+  for (const synfire_buffer buffer : buffers) synfire_buffer_destroy(buffer);
+  return hash.value();
+}
+
+std::string delayed_hashes(synfire_context context, synfire_test::Sample& sample) {
+  std::ostringstream out;
+  for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64})
+    for (const bool learns : {false, true}) {
+      if (!sample.next()) continue;
+      const uint64_t hash =
+          dtype == SYNFIRE_DTYPE_F64 ? delayed_hash<double>(context, learns) : delayed_hash<float>(context, learns);
+      char text[32];
+      std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
+      out << "delayed " << name_of(dtype) << (learns ? " learnt" : " fixed") << text << "\n";
+    }
   return out.str();
 }
 
@@ -1158,6 +1309,100 @@ std::string map_network_hashes(synfire_context context, synfire_test::Sample& sa
   return out.str();
 }
 
+// ---- networks that are watched --------------------------------------------------------------------------------------
+
+// Arrays that training leaves behind on demand, monitors, and a readout that goes on over five frames.
+uint64_t hash_of_watched(synfire_context context, int32_t reduction, int32_t of_spikes) {
+  constexpr int64_t n_inputs = 35, n_hidden = 47, n_outputs = 5, batch = 3, n_steps = 7, n_rows = 10;
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.n_steps = n_steps, desc.batch = batch, desc.seed = 73;
+  synfire_network network = nullptr;
+  REQUIRE(synfire_network_create(context, &desc, &network));
+  REQUIRE(synfire_network_add_input(network, "in", SYNFIRE_NETWORK_INPUT_VALUES, n_inputs));
+  REQUIRE(synfire_network_add_synapse(network, "first", n_hidden));
+  REQUIRE(synfire_network_set_value(network, "first", "gain", 3));
+  REQUIRE(synfire_network_add_neurons(network, "hidden", SYNFIRE_MODEL_LIF));
+  REQUIRE(synfire_network_add_synapse(network, "second", n_outputs));
+  REQUIRE(synfire_network_set_value(network, "second", "gain", 3));
+  REQUIRE(synfire_network_add_neurons(network, "last", SYNFIRE_MODEL_LIF));
+  REQUIRE(synfire_network_add_readout(network, "scores", reduction, of_spikes));
+  REQUIRE(synfire_network_set_value(network, "scores", "continues", 1));
+  REQUIRE(synfire_network_add_loss(network, "loss", SYNFIRE_LOSS_CROSS_ENTROPY));
+  REQUIRE(synfire_network_add_optimizer(network, "adam", SYNFIRE_OPTIMIZER_KIND_ADAM, 0.01));
+  constexpr std::pair<const char*, int64_t> arrays[] = {{"hidden.v", n_steps * batch * n_hidden},
+                                                        {"hidden.counts", batch * n_hidden},
+                                                        {"second.grad_output", n_steps * batch * n_outputs}};
+  for (const auto& array : arrays) REQUIRE(synfire_network_keep(network, array.first));
+  REQUIRE(synfire_network_keep(network, "hidden.monitor first.monitor"));
+  REQUIRE(synfire_network_build(network));
+  Generator values(79);
+  std::vector<float> rows(n_rows * n_steps * n_inputs);
+  for (float& value : rows) value = static_cast<float>(values(0, 256)) / 64.0F - 1.5F;
+  std::vector<uint32_t> classes(n_rows);
+  for (uint32_t i = 0; i < n_rows; ++i) classes[i] = i % n_outputs;
+  synfire_buffer inputs = nullptr, labels = nullptr;
+  synfire_buffer_desc of_buffer = SYNFIRE_BUFFER_DESC_INIT;
+  of_buffer.dtype = SYNFIRE_DTYPE_F32, of_buffer.n_elements = rows.size();
+  REQUIRE(synfire_buffer_create(context, &of_buffer, &inputs));
+  REQUIRE(synfire_buffer_upload(inputs, 0, rows.data(), rows.size() * sizeof(float)));
+  of_buffer.dtype = SYNFIRE_DTYPE_U32, of_buffer.n_elements = n_rows;
+  REQUIRE(synfire_buffer_create(context, &of_buffer, &labels));
+  REQUIRE(synfire_buffer_upload(labels, 0, classes.data(), classes.size() * sizeof(uint32_t)));
+  REQUIRE(synfire_network_set_data(network, SYNFIRE_DATA_TRAINING, n_rows, inputs, labels, nullptr, nullptr, nullptr));
+  synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
+  REQUIRE(synfire_network_train(network, 5, &result));
+  Hash found;
+  const auto add = [&](const char* name, int64_t count) {
+    synfire_buffer buffer = nullptr;
+    std::vector<unsigned char> bytes(static_cast<size_t>(count) * sizeof(float));
+    REQUIRE(synfire_network_get_buffer(network, name, &buffer));
+    REQUIRE(synfire_buffer_download(buffer, 0, bytes.data(), bytes.size()));
+    synfire_buffer_destroy(buffer);
+    found.add<uint32_t>(bytes, 0x7F800000u);
+  };
+  for (const auto& array : arrays) add(array.first, array.second);
+  for (const char* const stage : {"hidden", "first"}) {
+    synfire_network_monitor monitor = SYNFIRE_NETWORK_MONITOR_INIT;
+    REQUIRE(synfire_network_get_monitor(network, stage, 0, &monitor));
+    const double numbers[] = {static_cast<double>(monitor.n_replays), monitor.rate, monitor.silent, monitor.weight_norm,
+                              monitor.gradient_norm};
+    std::vector<unsigned char> bytes(sizeof numbers);
+    std::memcpy(bytes.data(), numbers, sizeof numbers);
+    found.add<uint64_t>(bytes, 0x7FF0000000000000u);
+  }
+  synfire_graph graph = nullptr;
+  synfire_buffer input = nullptr;
+  REQUIRE(synfire_network_get_graph(network, SYNFIRE_NETWORK_GRAPH_INFERENCE, &graph));
+  REQUIRE(synfire_network_get_buffer(network, "input", &input));
+  for (size_t frame = 0; frame < 5; ++frame) {
+    constexpr size_t count = n_steps * batch * n_inputs;
+    uint64_t ticket = 0;
+    REQUIRE(synfire_buffer_upload(input, 0, &rows[frame * 37], count * sizeof(float)));
+    REQUIRE(synfire_graph_launch(graph, nullptr, &ticket));
+    REQUIRE(synfire_graph_wait(graph, ticket, SYNFIRE_WAIT_YIELD, -1));
+    add("output", batch * n_outputs);
+  }
+  synfire_buffer_destroy(input);
+  synfire_graph_destroy(graph);
+  synfire_buffer_destroy(inputs);
+  synfire_buffer_destroy(labels);
+  synfire_network_destroy(network);
+  return found.value();
+}
+
+std::string watched_hashes(synfire_context context, synfire_test::Sample& sample) {
+  std::ostringstream out;
+  for (const int32_t reduction : {SYNFIRE_READOUT_SUM, SYNFIRE_READOUT_MEAN, SYNFIRE_READOUT_MAX})
+    for (const int32_t of_spikes : {0, 1}) {
+      if (!sample.next()) continue;
+      char text[32];
+      std::snprintf(text, sizeof text, " %016llx",
+                    static_cast<unsigned long long>(hash_of_watched(context, reduction, of_spikes)));
+      out << "watched network, reduction " << reduction << " of_spikes " << of_spikes << text << "\n";
+    }
+  return out.str();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -1200,6 +1445,9 @@ int main(int argc, char** argv) {
     hashes += all_hashes(context, further(), sample);
     hashes += all_hashes(context, further_without_spikes(), sample);
     hashes += ruled_hashes(context, sample);
+    hashes += watched_hashes(context, sample);
+    hashes += recurrent_hashes(context, sample);
+    hashes += delayed_hashes(context, sample);
   }
   synfire_context_destroy(context);
   REQUIRE(synfire_context_reclaim(nullptr, nullptr));

@@ -222,6 +222,27 @@ TEST(OneToOneSynapse, IsASynapse) {
   optimizer.step(synfire::optimizer_step_desc());
 }
 
+TEST(Delays, AreASynapse) {
+  const Rig rig;
+  auto desc = synfire::delayed_desc(3, 2, 5);
+  desc.learn_delays = 1;
+  synfire::Synapse synapse(rig.context, desc);
+  EXPECT_EQ(synapse.info().kind, std::string("delayed"));
+  EXPECT_EQ(synapse.array_info(1).name, std::string("delay"));
+  synfire::write(synapse, "width", std::vector<float>{0.5});
+  synfire::write(synapse, "weight", std::vector<float>(6, 2));
+  synfire::write(synapse, "delay", std::vector<float>{0, 0, 0, 1, 1, 1});
+  Buffer x = rig.sequence(3);
+  const Buffer y = rig.sequence(2);
+  x.upload(std::vector<float>{1, 0, 1});
+  auto forward = synfire::synapse_forward_desc(x, y, steps{1});
+  forward.round_delays = 1;
+  synapse.forward(forward);
+  EXPECT_EQ(y.download<float>(), (std::vector<float>{4, 0}));
+  synfire::Optimizer optimizer(rig.context);
+  optimizer.add_array(synapse, "delay", 1, 0);
+}
+
 TEST(PopulationCode, IsASynapse) {
   const Rig rig;
   synfire::Synapse synapse(rig.context, synfire::population_desc(4, 3));

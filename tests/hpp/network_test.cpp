@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <random>
 #include <string>
@@ -217,6 +218,88 @@ TEST_F(Networks, StagesAreDescribedByNames) {
   });
 }
 
+// Stages of maps that cannot be are refused, and their names stay free.
+TEST_F(Networks, MapsAreChecked) {
+  using synfire::Stage;
+  synfire::Network network(context, synfire::network_desc(synfire::steps{2})),
+      large(context, synfire::network_desc(synfire::steps{2}));
+  const auto refused = [&](std::initializer_list<const char*> words, const Stage& stage) {
+    expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, words, [&] { add_stage(network, stage); });
+  };
+  const auto conv = [] { return Stage("conv2d", "y").set("output_channels", 4); };
+  add_stage(network, Stage("input", "x").set("kind", "spikes").set("height", 3).set("width", 4).set("channels", 6));
+  refused({"SYN-CONV-KERNEL", "a height of 3"}, conv().set("kernel", 5));
+  refused({"SYN-CONV-GROUPS", "4"}, conv().set("groups", 4));
+  refused({"SYN-POOL-WINDOW", "5"}, Stage("pool", "y").set("kind", "sum").set("window", 5));
+  add_stage(network, conv().set("kernel", 3));
+  refused({"SYN-NETWORK-SHAPE", "3x4x6", "\"x\"", "1x2x4", "\"y\""}, Stage("sum", "z").reads("x").reads("y"));
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-SYNAPSE-MASK", "10"},
+                 [&] { network.set_mask("y", std::vector<std::uint8_t>(10)); });
+  add_stage(large, Stage("input", "x")
+                       .set("kind", "counts")
+                       .set("bound", 255)
+                       .set("height", 300)
+                       .set("width", 300)
+                       .set("channels", 1));
+  expect_refused(SYNFIRE_ERROR_UNSUPPORTED, {"SYN-POOL-BOUND", "2^24"},
+                 [&] { add_stage(large, Stage("pool", "y").set("kind", "sum")); });
+}
+
+// V = (X + v_rest) / 2 with a v_rest for each channel. The loss is the mean of V^2 over four neurons, and a step of SGD
+// takes off the sum of V / 4 over the places of a channel.
+TEST_F(Networks, ChannelsHaveParametersOfTheirOwn) {
+  using synfire::Stage;
+  synfire::Network network(context, synfire::network_desc(synfire::steps{1}));
+  add_stage(network, Stage("input", "x").set("kind", "values").set("height", 2).set("channels", 2));
+  add_stage(network, Stage("neurons", "v").reads("x").set("model", "li").set("tau", 2));
+  network.set_scope("v", "v_rest", SYNFIRE_SCOPE_CHANNEL);
+  network.train_parameter("v", "v_rest", false, 1, 0);
+  add_stage(network, Stage("readout", "out").reads("v", "v").set("reduction", "last"));
+  network.add_loss("loss", SYNFIRE_LOSS_MEAN_SQUARED_ERROR);
+  network.add_optimizer("sgd", SYNFIRE_OPTIMIZER_KIND_SGD, 1);
+  network.build();
+  synfire::Buffer x(context, synfire::buffer_desc<float>(4)), targets(context, synfire::buffer_desc<float>(4));
+  x.upload(std::vector<float>{1, 2, 3, 4});
+  targets.upload(std::vector<float>(4));
+  network.set_arrays(SYNFIRE_DATA_TRAINING, 1,
+                     {synfire::network_array("x", SYNFIRE_ARRAY_INPUTS, x),
+                      synfire::network_array("loss", SYNFIRE_ARRAY_TARGETS, targets)});
+  EXPECT_EQ(network.train(1).loss, 1.875);
+  synfire_layer layer = nullptr;
+  synfire::check(synfire_network_get_layer(network, "v", &layer));
+  const synfire::Layer v(context, layer);
+  std::vector<double> rest(2);
+  synfire::check(synfire_layer_get_parameter(v, "v_rest", rest.data(), rest.size()));
+  EXPECT_EQ(rest, (std::vector<double>{-0.5, -0.75}));
+}
+
+TEST_F(Networks, RowsStayInFiles) {
+  const auto npy = [](const std::string& name, const std::string& head, const auto& elements) {
+    std::string dictionary = "{'fortran_order': False, " + head + "}";
+    dictionary.resize(118, ' ');
+    std::string file("\x93NUMPY\1\0\x76\0", 10);
+    file.append(dictionary).append(reinterpret_cast<const char*>(elements.data()), elements.size() * 4);
+    std::ofstream(testing::TempDir() + name, std::ios::binary) << file;
+    return testing::TempDir() + name;
+  };
+  synfire::Network network = built();
+  const std::string of_inputs = npy("hpp_rates.npy", "'descr': '<f4', 'shape': (7, 5)", std::vector<float>(35, 0.25f)),
+                    of_labels =
+                        npy("hpp_labels.npy", "'descr': '<u4', 'shape': (7,)", std::vector<std::uint32_t>(7, 1));
+  const std::vector<synfire_data_file> files = {
+      synfire::data_file(SYNFIRE_ARRAY_INPUTS, of_inputs.c_str(), nullptr, "rates"),
+      synfire::data_file(SYNFIRE_ARRAY_LABELS, of_labels.c_str())};
+  open_data(network, SYNFIRE_DATA_EVALUATION, files);
+  EXPECT_EQ(network.evaluate().n_counted, 7u);
+  synfire_network_data_desc desc = SYNFIRE_NETWORK_DATA_DESC_INIT;
+  desc.block_rows = 2;
+  desc.window_blocks = 1;
+  open_data(network, SYNFIRE_DATA_TRAINING, files, desc);
+  EXPECT_EQ(network.train(0).epoch, 1u);
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-ARRAY", "labels"},
+                 [&] { open_data(network, SYNFIRE_DATA_TRAINING, {files.front()}); });
+}
+
 // As a layer that was created with a context, however the network was made. A handle alone has none.
 TEST_F(Networks, LayersMakeBuffers) {
   const synfire::Network network = built();
@@ -309,6 +392,18 @@ TEST_F(Networks, AreSavedAndLoaded) {
   desc.batch = 1;
   synfire::Network smaller = synfire::network_from_memory(context, file, desc);
   EXPECT_EQ(smaller.buffer("output").size(), 2U);
+  desc.keep = "hidden.v hidden.monitor";
+  desc.continues = 1;
+  synfire::Network watched = synfire::network_from_memory(context, file, desc);
+  EXPECT_GT(watched.buffer("hidden.v").size(), 0U);
+  EXPECT_EQ(watched.monitor("hidden", true).n_replays, 0U);
+  EXPECT_EQ(watched.value("scores", "continues"), 1);
+  expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK-NOT-KEPT", "hidden.v"}, [&] { network.buffer("hidden.v"); });
+  expect_refused(SYNFIRE_ERROR_WRONG_ORDER, {"SYN-NETWORK-BUILT"}, [&] { network.keep("hidden.v"); });
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-MONITOR"}, [&] { watched.monitor("scores"); });
+  desc.keep = "hidden.spike";
+  expect_refused(SYNFIRE_ERROR_INVALID_ARGUMENT, {"SYN-NETWORK-KEEP", "did you mean \"hidden.spikes\""},
+                 [&] { synfire::network_from_memory(context, file, desc); });
   network.train(2);
   network.load(path.c_str());
   EXPECT_EQ(synfire::save_to_memory(network), file);

@@ -456,6 +456,57 @@ TEST(Layers, State) {
   EXPECT_EQ(layer.read_state<float>(), std::vector<float>(6, 0.0f));
 }
 
+// Models with a current and with an adaptive threshold, and the rules of firing, against numbers that were worked out
+// in fractions. X of neuron n at step t is (5t + 3n) mod 8, halved.
+TEST(Layers, ModelsAndRules) {
+  struct State {
+    const char* name;
+    std::vector<float> values;
+  };
+  struct Parameter {
+    const char* name;
+    std::vector<double> values;
+  };
+  const Context context = make_context();
+  std::vector<float> values;
+  for (int i = 0; i < 24; ++i) values.push_back(static_cast<float>((5 * (i / 4) + 3 * (i % 4)) % 8) / 2);
+  Buffer x = make_pinned(context, 24);
+  x.upload(values);
+  const auto check = [&](const synfire_layer_desc& desc, const std::vector<Parameter>& parameters,
+                         const std::string& fired, const std::vector<State>& states) {
+    SCOPED_TRACE(fired);
+    Layer layer(context, desc);
+    for (const Parameter& one : parameters) layer.set_parameter(one.name, one.values);
+    const Buffer spikes = make_pinned(context, 24);
+    synfire_forward_desc forward = synfire::forward_desc(x);
+    forward.spikes = spikes;
+    layer.forward(forward);
+    std::string text;
+    for (const float spike : spikes.download<float>()) text += spike == 1 ? '1' : '0';
+    EXPECT_EQ(text, fired);
+    for (const State& one : states) EXPECT_EQ(layer.read_state<float>(one.name), one.values) << one.name;
+  };
+  const auto desc = [](int32_t model, int32_t reset) {
+    synfire_layer_desc made = synfire::layer_desc(model, synfire::steps{6}, synfire::neurons{4});
+    made.reset = reset;
+    return made;
+  };
+  check(desc(SYNFIRE_MODEL_ALIF, SYNFIRE_RESET_SOFT), {{"tau", {2}}, {"rho", {0.5}}, {"beta_a", {1}}},
+        "001010010100101001010010",
+        {{"v", {0.953125f, 1.4296875f, 0.8125f, 0.6953125f}}, {"a", {0.15625f, 0.3125f, 0.640625f, 0.28125f}}});
+  check(desc(SYNFIRE_MODEL_CUBA_LIF, SYNFIRE_RESET_HARD),
+        {{"tau", {4}}, {"tau_syn", {2}}, {"gain", {2}}, {"input_gain", {1}}}, "000000101101101011010110",
+        {{"v", {0.6640625f, 0, 0, 0.66015625f}}, {"current", {1.328125f, 2.1796875f, 2.40625f, 1.3203125f}}});
+  check(desc(SYNFIRE_MODEL_LIF, SYNFIRE_RESET_SOFT_DELAYED), {{"tau", {2}}}, "001010010100101001010010",
+        {{"v", {0.703125f, 0.9296875f, 1.84375f, 0.1953125f}}, {"countdown", {0, 0, 1, 0}}});
+  // Two channels, each with a threshold of its own. At step 4 a neuron is at its threshold and does not fire.
+  synfire_layer_desc refractory = desc(SYNFIRE_MODEL_IF, SYNFIRE_RESET_HARD);
+  refractory.strict_threshold = 1;
+  refractory.refractory_steps = 2;
+  check(refractory, {{"v_threshold", {1, 2.5}}}, "001010010100001010000001",
+        {{"v", {0, 2, 0, 0}}, {"countdown", {2, 0, 1, 3}}});
+}
+
 TEST(Layers, MemoryIsKnownBefore) {
   synfire_layer_desc desc{};  // struct_size is filled in
   desc.n_steps = 64;

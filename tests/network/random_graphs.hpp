@@ -85,9 +85,9 @@ struct DrawnGraph {
 // Draws a graph in which every stage is read or can end, with at least one loss and an optimizer.
 class GraphDrawing {
  public:
-  // Every fifth one has maps, with stages of them, and every fourth one cycles and delays.
-  GraphDrawing(uint64_t seed, int32_t dtype, bool smooth)
-      : random_(seed), smooth_(smooth), spatial_(seed % 5 == 4), recurrent_(seed % 4 == 2 && !smooth) {
+  // Every fifth one, or each, has maps, with stages of them, and every fourth one cycles and delays.
+  GraphDrawing(uint64_t seed, int32_t dtype, bool smooth, bool spatial = false)
+      : random_(seed), smooth_(smooth), spatial_(spatial || seed % 5 == 4), recurrent_(seed % 4 == 2 && !smooth) {
     graph_.seed = seed;
     graph_.dtype = dtype;
     graph_.n_steps = random_.whole(1, 5);
@@ -424,11 +424,13 @@ class GraphDrawing {
     stage.values.push_back(number("groups", static_cast<double>(stage.groups)));
     stage.values.push_back(number("transposed", stage.transposed ? 1 : 0));
   }
+  // With at most 9 outputs, where a window can make so few.
   DrawnWindow draw_window(int64_t length, bool transposed) {
+    const int64_t most = length > (transposed ? 11 : 22) ? length : 9;
     for (;;) {
       DrawnWindow window = {random_.whole(1, 3), random_.whole(1, 2), random_.whole(0, 1), random_.whole(1, 2), 0};
       if (transposed) window.extra = random_.whole(0, window.stride - 1);
-      if (window.fits(length, transposed) && window.outputs_of(length, transposed) <= 9) return window;
+      if (window.fits(length, transposed) && window.outputs_of(length, transposed) <= most) return window;
     }
   }
   void add_conv2d() {
@@ -613,13 +615,15 @@ class GraphDrawing {
   DrawnGraph graph_;
 };
 
-inline Network make_drawn(synfire_context context, const DrawnGraph& graph, int32_t own_loss = 0) {
+inline Network make_drawn(synfire_context context, const DrawnGraph& graph, int32_t own_loss = 0,
+                          synfire_communicator together = nullptr) {
   synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
   desc.dtype = graph.dtype;
   desc.n_steps = graph.n_steps;
   desc.batch = graph.batch;
   desc.seed = graph.seed;
   desc.own_loss = own_loss;
+  desc.communicator = together;
   synfire_network made = nullptr;
   require_ok(synfire_network_create(context, &desc, &made));
   Network network(made);

@@ -9,6 +9,8 @@
 #include "network_file.hpp"
 #include "random_graphs.hpp"
 
+#include "../sample.hpp"
+
 namespace synfire_test {
 namespace {
 
@@ -528,24 +530,32 @@ TEST(RandomGraphs, HaveTheGradientsOfCentralDifferences) {
   EXPECT_GT(n_checked, 100);
 }
 
-// On the host with one thread, and on the backend under test; on the host, with three.
-TEST(RandomGraphs, HaveTheSameBitsOnEveryBackend) {
+// On the host with one thread, and on the backend under test; on the host, with three. One of 15 for 100 steps.
+void expect_same_bits(uint64_t n_networks, bool spatial) {
   const Context host = make_context_on(SYNFIRE_BACKEND_HOST), other = on_host() ? make_context(3) : make_context();
   uint64_t n_compared = 0;
-  for (uint64_t seed = 0; n_compared < n_drawn; ++seed) {
-    ASSERT_LT(seed, 2 * n_drawn);
-    const DrawnGraph graph = GraphDrawing(seed, SYNFIRE_DTYPE_F32, false).draw();
+  for (uint64_t seed = 0; n_compared < n_networks; ++seed) {
+    ASSERT_LT(seed, 2 * n_networks);
+    const DrawnGraph graph = GraphDrawing(seed, SYNFIRE_DTYPE_F32, false, spatial).draw();
     SCOPED_TRACE(testing::Message() << "seed " << seed << "\n" << text_of(graph));
     const std::optional<Built> here = built(host, graph, seed), there = built(other, graph, seed);
     ASSERT_EQ(here.has_value(), there.has_value());
     if (!here) continue;
-    // 20 of 300 for 100 steps.
     const int64_t n_batches = n_compared++ % 15 == 0 ? 100 : 2;
     const synfire_network_result one = trained(here->network, n_batches), two = trained(there->network, n_batches);
     EXPECT_EQ(bits_of(one.loss), bits_of(two.loss));
     EXPECT_EQ(one.n_correct, two.n_correct);
     ASSERT_TRUE(saved(here->network) == saved(there->network));
   }
+}
+
+TEST(RandomGraphs, HaveTheSameBitsOnEveryBackend) {
+  expect_same_bits(n_drawn, false);
+}
+
+// Networks of maps alone: tests/gpu/run.sh compares 300 of them.
+TEST(RandomGraphs, OfMapsHaveTheSameBitsOnEveryBackend) {
+  expect_same_bits(sample_setting("SYNFIRE_TEST_SPATIAL", 15), true);
 }
 
 // The rows [R, S, E] of an array as one batch [S, B, E], in the memory of a buffer.

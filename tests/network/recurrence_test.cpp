@@ -15,7 +15,7 @@ struct Recurrent {
   int32_t dtype = SYNFIRE_DTYPE_F32;
   const char* back = "synapse";
   const char* model = "lif";
-  bool is_cycle = true, is_trained = true, is_of_zeros = false;
+  bool is_cycle = true, is_trained = true, is_of_zeros = false, has_no_self = false, is_read_as_numbers = false;
   int32_t own_loss = 0;
   StageValues neurons = {};
 };
@@ -44,12 +44,15 @@ Network described(synfire_context context, const Recurrent& plan) {
     StageValues back;
     if (std::string_view(plan.back) == "synapse") back = {number("n_outputs", n_neurons), number("gain", 2)};
     if (std::string_view(plan.back) == "synapse" && plan.is_of_zeros) back.push_back(text("initialization", "zero"));
+    if (plan.has_no_self) back.push_back(number("no_self_connections", 1));
     add(plan.back, "back", back, {after("hidden", plan.delay)});
     add("sum", "x", {}, {reads("in"), reads("back")});
   }
   StageValues neurons = plan.neurons;
   neurons.push_back(text("model", plan.model));
   add("neurons", "hidden", neurons);
+  // Neurons read spikes as numbers.
+  if (plan.is_read_as_numbers) add("neurons", "echo", {text("model", "lif")}, {reads("hidden")});
   add("synapse", "out", {number("n_outputs", 5)});
   add("neurons", "potentials", {text("model", "li")});
   add("readout", "scores", {text("reduction", "steps")});
@@ -199,6 +202,65 @@ TEST(Recurrence, HasRowsOfItsState) {
   EXPECT_TRUE(changed);
 }
 
+// The functions for the state of layers are about the spikes that are read again too, whatever type the readers need.
+TEST(Recurrence, KeepsItsHistoryInTheLayer) {
+  const Context context = make_context();
+  for (const bool as_numbers : {false, true}) {
+    Recurrent plan;
+    plan.delay = 6;
+    plan.is_trained = false;
+    plan.is_read_as_numbers = as_numbers;
+    const std::vector<uint32_t> before = drawn_spikes(plan, 8, 1), then = drawn_spikes(plan, 8, 2);
+    const Network network = built(context, plan);
+    const std::vector<float> anew = run_frames(network, plan, then);
+    ASSERT_OK(synfire_network_reset_state(network));
+    run_frames(network, plan, before);
+    std::vector<Layer> layers;
+    std::vector<std::vector<unsigned char>> kept;
+    for (const char* const name : {"hidden", "potentials", "echo"}) {
+      if (!as_numbers && std::string_view(name) == "echo") continue;
+      layers.push_back(part<synfire_layer>([&](auto* out) { return synfire_network_get_layer(network, name, out); }));
+      uint64_t bytes = 0;
+      ASSERT_OK(synfire_layer_snapshot(layers.back(), nullptr, nullptr, &bytes));
+      kept.emplace_back(bytes);
+      ASSERT_OK(synfire_layer_snapshot(layers.back(), nullptr, kept.back().data(), &bytes));
+    }
+    const File file = saved(network);
+    const std::vector<float> on = run_frames(network, plan, then);
+    EXPECT_FALSE(same_bits(on, anew));
+    for (size_t i = 0; i < layers.size(); ++i)
+      ASSERT_OK(synfire_layer_restore(layers[i], nullptr, kept[i].data(), kept[i].size()));
+    EXPECT_TRUE(saved(network) == file);
+    EXPECT_TRUE(same_bits(run_frames(network, plan, then), on));
+    for (const Layer& layer : layers) ASSERT_OK(synfire_layer_reset_state(layer, nullptr));
+    EXPECT_TRUE(same_bits(run_frames(network, plan, then), anew));
+
+    // A row that is copied over another one.
+    const Network other = built(context, plan);
+    run_frames(other, plan, before);
+    synfire_copy_rows_desc copy = SYNFIRE_COPY_ROWS_DESC_INIT;
+    copy.first_row = 2;
+    copy.n_rows = 1;
+    for (size_t i = 0; i < layers.size(); ++i) {
+      const Layer from = part<synfire_layer>([&](auto* out) {
+        return synfire_network_get_layer(other, i == 0 ? "hidden" : i == 1 ? "potentials" : "echo", out);
+      });
+      copy.source = from;
+      ASSERT_OK(synfire_layer_copy_rows(layers[i], &copy, nullptr));
+    }
+    // The spikes in files are those of the source's row.
+    const auto row = [](const File& whole, size_t b) {
+      const FileParts parts(whole);
+      std::string words;
+      for (size_t d = 0; d < 6; ++d)
+        words += parts.data.substr(parts.offset("hidden.state.spikes") + (d * 3 + b) * 8, 8);
+      return words;
+    };
+    EXPECT_EQ(row(saved(network), 0), row(saved(other), 2));
+    EXPECT_NE(row(saved(network), 0), row(saved(other), 0));
+  }
+}
+
 void give_training(synfire_context context, synfire_network network, const Recurrent& plan) {
   // Rows [R, T, words]: one batch.
   std::vector<uint32_t> words = drawn_spikes(plan, plan.n_steps, 9), labels;
@@ -276,6 +338,54 @@ TEST(Recurrence, LeavesOutRowsThatDoNotCount) {
                                        weights_of<float>(network, "in", "weight", 37 * 21));
   }
   EXPECT_TRUE(same_bits(learnt[0], learnt[1]));
+}
+
+// Neurons that do not read themselves: the weights stay 0 in a training, and a file has no mask for it.
+TEST(Recurrence, MayHaveNoSelfConnections) {
+  const Context context = make_context();
+  Recurrent plan;
+  plan.has_no_self = true;
+  const Network network = described(context, plan);
+  std::vector<uint8_t> mask(37 * 37, 1);
+  const auto connections = [&](synfire_network of) {
+    const std::vector<float> weights = weights_of<float>(of, "back", "weight", 37 * 37);
+    for (size_t i = 0; i < weights.size(); ++i) EXPECT_EQ(weights[i] != 0, i / 37 != i % 37 && mask[i] == 1) << i;
+    return weights;
+  };
+  ASSERT_OK(synfire_network_build(network));
+  const std::vector<float> initial = connections(network);
+  give_training(context, network, plan);
+  trained(network, 3);
+  EXPECT_FALSE(same_bits(connections(network), initial));
+  const std::vector<float> gradient = weights_of<float>(network, "back", "weight_gradient", 37 * 37);
+  for (size_t i = 0; i < 37; ++i) EXPECT_EQ(gradient[i * 38], 0);
+  EXPECT_FALSE(all_are(gradient, 0.0F));
+  const File file = saved(network);
+  EXPECT_EQ(FileParts(file).data.find("back.mask"), std::string::npos);
+  const Network next = created(context, file);
+  EXPECT_TRUE(saved(next) == file);
+  EXPECT_TRUE(same_bits(connections(next), connections(network)));
+  plan.has_no_self = false;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-OTHER", "no_self_connections"),
+               load(built(context, plan), file));
+
+  // With a mask.
+  plan.has_no_self = true;
+  const Network masked = described(context, plan);
+  for (size_t i = 0; i < mask.size(); i += 5) mask[i] = 0;
+  ASSERT_OK(synfire_network_set_mask(masked, "back", mask.data(), mask.size()));
+  ASSERT_OK(synfire_network_build(masked));
+  connections(masked);
+
+  // The neurons that read it are others than those that it reads.
+  synfire_network_desc desc = SYNFIRE_NETWORK_DESC_INIT;
+  desc.n_steps = 2;
+  synfire_network made = nullptr;
+  ASSERT_OK(synfire_network_create(context, &desc, &made));
+  const Network wider(made);
+  ASSERT_OK(add_stage(wider, "input", "input", {text("kind", "spikes"), number("n_features", 7)}));
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-SYNAPSE-SELF", "wide", "7", "8"),
+               add_stage(wider, "synapse", "wide", {number("n_outputs", 8), number("no_self_connections", 1)}));
 }
 
 // Gradients of parameters add up over the steps.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 
 #include "held.hpp"
 #include "storage_rig.hpp"
@@ -13,6 +14,8 @@
 #include <neurons/sum_gradient/sum_gradient.hpp>
 #include <operations/loss/loss.hpp>
 #include <operations/loss/loss_arguments.hpp>
+#include <operations/normalize/normalize.hpp>
+#include <operations/normalize/normalize_work_of.hpp>
 #include <synapses/conv2d/conv2d.hpp>
 #include <synapses/dense/dense.hpp>
 #include <synapses/one_to_one/one_to_one.hpp>
@@ -693,6 +696,276 @@ TEST_F(LossParts, OfEveryKind) {
           check({2, 9, 5, kind, false, weighted, of_classes, special}, seed);
           check({1, 1500, 4, kind, seed % 3 == 0, weighted, of_classes, special}, seed + 1000);
         }
+}
+
+// ---- Normalisations ------------------------------------------------------------------------------------------------
+
+// They have no entries, so a part is made to take the grids of the whole: two rows are added to it, the first with the
+// largest dL/dX of each channel, the second with its largest y. Their integers are taken off the sums of the part. What
+// follows from the joined sums has the bits of the whole.
+class NormalizationParts : public RowParts {
+ protected:
+  struct Maps {
+    int64_t n_steps, batch, places, channels;
+    bool evaluation, lengths;
+    float special;
+  };
+
+  // NormalizeMemory, as one operation leaves it.
+  struct Memory {
+    std::vector<uint64_t> words;
+    inside::IntegerSums sums = {};
+
+    Memory(std::vector<uint64_t> of, int64_t channels) : words(std::move(of)) {
+      float* coefficients = nullptr;
+      inside::NormalizeMemory{channels, false}.place(sums, coefficients, words.data());
+    }
+  };
+  template <class Kind>
+  std::unique_ptr<Memory> memory_after(Kind op) {
+    const int64_t channels = op.shape.channels;
+    const uint64_t n_words = (inside::NormalizeMemory{channels, false}.bytes() + 7) / 8;
+    const Buffer memory = make_buffer(context_, SYNFIRE_DTYPE_U64, n_words);
+    op.scratch = view_of(memory);
+    // Not by run_now(), which gives scratch memory of its own.
+    const synfire::core::OperationList operations = {Operation(op)};
+    synfire::capi::held(context_)->device().execute(operations, nullptr);
+    EXPECT_OK(synfire_context_synchronize(context_));
+    return std::make_unique<Memory>(download<uint64_t>(memory, n_words), channels);
+  }
+
+  // The rows of a part, and two more, of which one begins with the largest numbers.
+  static std::vector<float> rows_with(const std::vector<float>& whole, const Maps& maps, const Part& part,
+                                      const std::vector<float>& largest, size_t at_row) {
+    const auto row = static_cast<size_t>(maps.places * maps.channels), count = static_cast<size_t>(part.count);
+    std::vector<float> rows(static_cast<size_t>(maps.n_steps) * (count + 2) * row);
+    for (size_t t = 0; t < static_cast<size_t>(maps.n_steps); ++t)
+      std::copy_n(&whole[(t * static_cast<size_t>(maps.batch) + static_cast<size_t>(part.first)) * row], count * row,
+                  &rows[t * (count + 2) * row]);
+    std::copy(largest.begin(), largest.end(), &rows[(count + at_row) * row]);
+    return rows;
+  }
+  // Adds the sums of a part to those of the parts before, without what the row with the largest number gave.
+  static void join(const inside::IntegerSums& joined, const inside::IntegerSums& part, int64_t channel, int64_t integer,
+                   bool squared) {
+    const int64_t product = squared ? integer * integer : 0;
+    joined.totals[channel] += part.totals[channel] - integer;
+    joined.high[channel] += part.high[channel] - inside::high_of_product(product);
+    joined.low[channel] += part.low[channel] - inside::low_of_product(product);
+  }
+  static void expect_sums(const inside::IntegerSums& joined, const inside::IntegerSums& whole, int64_t channels) {
+    for (int64_t c = 0; c < channels; ++c) {
+      EXPECT_EQ(joined.totals[c], whole.totals[c]) << c;
+      EXPECT_EQ(joined.high[c], whole.high[c]) << c;
+      EXPECT_EQ(joined.low[c], whole.low[c]) << c;
+    }
+  }
+  static std::vector<float> largest_of(const std::vector<float>& numbers, const Maps& maps,
+                                       const std::vector<uint32_t>& lengths) {
+    std::vector<float> largest(static_cast<size_t>(maps.channels));
+    const auto row = static_cast<size_t>(maps.places * maps.channels);
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const size_t t = i / row / static_cast<size_t>(maps.batch), b = i / row % static_cast<size_t>(maps.batch);
+      float& most = largest[i % largest.size()];
+      if (t < lengths[b]) most = std::max(most, std::fabs(numbers[i]));
+    }
+    return largest;
+  }
+
+  // Rows in buffers, and what belongs to channels.
+  struct Rows {
+    Buffer y, gradient, x, lengths;
+
+    Rows(synfire_context context, const Maps& maps, const std::vector<float>& of_y, const std::vector<float>& of_g,
+         const std::vector<uint32_t>& of_lengths)
+        : y(make_buffer_of(context, of_y)),
+          gradient(make_buffer_of(context, of_g)),
+          x(make_buffer(context, SYNFIRE_DTYPE_F32, of_y.size())) {
+      if (!maps.lengths) return;
+      lengths = make_buffer(context, SYNFIRE_DTYPE_U32, of_lengths.size());
+      upload(lengths, of_lengths);
+    }
+  };
+  struct OfChannels {
+    std::vector<float> gamma, beta, mean, variance;
+  };
+  struct ChannelBuffers {
+    Buffer gamma, beta, mean, variance, factor, addend, grad_gamma, grad_beta, saved;
+
+    ChannelBuffers(synfire_context context, const OfChannels& given)
+        : gamma(make_buffer_of(context, given.gamma)),
+          beta(make_buffer_of(context, given.beta)),
+          mean(make_buffer_of(context, given.mean)),
+          variance(make_buffer_of(context, given.variance)),
+          factor(make_buffer_of(context, given.gamma)),
+          addend(make_buffer_of(context, given.gamma)),
+          grad_gamma(make_buffer_of(context, given.gamma)),
+          grad_beta(make_buffer_of(context, given.gamma)),
+          saved(make_buffer(context, SYNFIRE_DTYPE_U64, 4 * given.gamma.size())) {}
+  };
+  static View maps_in(synfire_buffer buffer, const inside::ChannelShape& shape) {
+    View view = view_of(buffer).shaped({shape.n_steps, shape.batch, shape.image()});
+    view.pitch = shape.batch * shape.image();
+    return view;
+  }
+  static inside::Normalize forward_of(const Maps& maps, const Rows& rows, int64_t batch, const ChannelBuffers& of) {
+    inside::Normalize op = {};
+    op.evaluation = maps.evaluation;
+    op.shape = {maps.n_steps, batch, maps.places, maps.channels};
+    op.epsilon = 1e-5;
+    op.momentum = 0.25;
+    op.source = maps_in(rows.y, op.shape);
+    op.destination = maps_in(rows.x, op.shape);
+    op.gamma = view_of(of.gamma);
+    op.beta = view_of(of.beta);
+    op.running_mean = view_of(of.mean);
+    op.running_variance = view_of(of.variance);
+    op.saved = view_of(of.saved);
+    op.factor = view_of(of.factor);
+    op.addend = view_of(of.addend);
+    if (rows.lengths) op.lengths = view_of(rows.lengths);
+    return op;
+  }
+  // It reads what the forward of the whole saved.
+  static inside::NormalizeBackward backward_of(const inside::Normalize& forward, const Rows& rows,
+                                               const ChannelBuffers& whole, const ChannelBuffers& of) {
+    const inside::ChannelShape& shape = forward.shape;
+    inside::NormalizeBackward op = {};
+    op.evaluation = forward.evaluation;
+    op.shape = shape;
+    op.grad_destination = maps_in(rows.gradient, shape);
+    op.source = forward.source;
+    op.saved = view_of(whole.saved);
+    op.gamma = forward.gamma;
+    op.grad_source = forward.destination;
+    op.grad_gamma = view_of(of.grad_gamma);
+    op.grad_beta = view_of(of.grad_beta);
+    op.lengths = forward.lengths;
+    return op;
+  }
+
+  void check(const Maps& maps, uint64_t seed) {
+    SCOPED_TRACE(testing::Message() << "T " << maps.n_steps << " B " << maps.batch << " places " << maps.places << " C "
+                                    << maps.channels << " evaluation " << maps.evaluation << " lengths " << maps.lengths
+                                    << " special " << maps.special << " seed " << seed);
+    Random random(seed);
+    const auto n = static_cast<size_t>(maps.channels),
+               elements = static_cast<size_t>(maps.n_steps * maps.batch * maps.places) * n;
+    const std::vector<float> y = numbers(elements, random, maps.special), g = numbers(elements, random, maps.special);
+    const OfChannels given = {random.values<float>(n, -2, 2), random.values<float>(n, -1, 1),
+                              random.values<float>(n, -1, 1), random.values<float>(n, 0.1, 2)};
+    std::vector<uint32_t> lengths(static_cast<size_t>(maps.batch), static_cast<uint32_t>(maps.n_steps));
+    if (maps.lengths)
+      for (uint32_t& length : lengths) length = static_cast<uint32_t>(random.whole(0, maps.n_steps));
+    const std::vector<float> most_y = largest_of(y, maps, lengths), most_g = largest_of(g, maps, lengths);
+    const ChannelBuffers results(context_, given);
+    const Rows all(context_, maps, y, g, lengths);
+    const inside::Normalize forward = forward_of(maps, all, maps.batch, results);
+    const auto whole = memory_after(forward),
+               whole_backward = memory_after(backward_of(forward, all, results, results));
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      Memory joined(std::vector<uint64_t>(whole->words.size()), maps.channels),
+          joined_backward(std::vector<uint64_t>(whole->words.size()), maps.channels);
+      for (const Part& part : random_parts(maps.batch, random)) {
+        std::vector<uint32_t> own(lengths.begin() + part.first, lengths.begin() + part.first + part.count);
+        own.resize(own.size() + 2, 1);
+        const Rows some(context_, maps, rows_with(y, maps, part, most_y, 1), rows_with(g, maps, part, most_g, 0), own);
+        const ChannelBuffers of_part(context_, given);
+        const inside::Normalize op = forward_of(maps, some, part.count + 2, of_part);
+        const auto sums = memory_after(op), sums_backward = memory_after(backward_of(op, some, results, of_part));
+        for (int64_t c = 0; c < maps.channels; ++c) {
+          const auto at = static_cast<size_t>(c);
+          const uint32_t most = whole_backward->sums.largest[0][c];
+          if (!maps.evaluation) {
+            EXPECT_EQ(sums->sums.largest[0][c], whole->sums.largest[0][c]);
+            join(joined.sums, sums->sums, c,
+                 synfire::model::on_grid(most_y[at], inside::grid_of_values(whole->sums.largest[0][c])), true);
+          }
+          EXPECT_EQ(sums_backward->sums.largest[0][c], most);
+          join(joined_backward.sums, sums_backward->sums, c,
+               synfire::model::on_grid(most_g[at],
+                                       synfire::model::grid_of_sum(most, synfire::model::largest_on_grid_32)),
+               false);
+        }
+      }
+      if (!maps.evaluation) expect_sums(joined.sums, whole->sums, maps.channels);
+      expect_sums(joined_backward.sums, whole_backward->sums, maps.channels);
+      for (int which = 0; which < 2; ++which) {
+        std::copy_n(whole->sums.largest[which], maps.channels, joined.sums.largest[which]);
+        std::copy_n(whole_backward->sums.largest[which], maps.channels, joined_backward.sums.largest[which]);
+      }
+      expect_results(forward, joined, joined_backward, lengths, given, results);
+    }
+  }
+
+  // Compares the results with those of the joined sums, computed here.
+  static void expect_results(const inside::Normalize& forward, const Memory& joined, const Memory& joined_backward,
+                             const std::vector<uint32_t>& lengths, OfChannels given, const ChannelBuffers& results) {
+    const int64_t channels = forward.shape.channels;
+    const auto n = static_cast<size_t>(channels);
+    std::vector<float> factor(n), addend(n), grad_gamma(n), grad_beta(n), coefficients(3 * n);
+    std::vector<inside::u64> saved(4 * n);
+    const inside::Counting counting = {forward.lengths ? lengths.data() : nullptr, nullptr};
+    inside::NormalizeWork<float> work = {};
+    work.sums = joined.sums;
+    work.sums.shape = forward.shape;
+    work.sums.counting = counting;
+    work.sums.squares = true;
+    work.evaluation = forward.evaluation;
+    work.epsilon = forward.epsilon;
+    work.momentum = forward.momentum;
+    work.gamma = given.gamma.data();
+    work.beta = given.beta.data();
+    work.running_mean = given.mean.data();
+    work.running_variance = given.variance.data();
+    work.saved = saved.data();
+    work.factor = factor.data();
+    work.addend = addend.data();
+    inside::NormalizeGradientWork<float> backward = {};
+    backward.sums = joined_backward.sums;
+    backward.sums.shape = forward.shape;
+    backward.sums.counting = counting;
+    backward.sums.second.data = factor.data();  // there is one
+    if (!forward.evaluation) backward.sums.saved = saved.data();
+    backward.evaluation = forward.evaluation;
+    backward.has_sums = true;
+    backward.saved = saved.data();
+    backward.gamma = given.gamma.data();
+    backward.grad_gamma = grad_gamma.data();
+    backward.grad_beta = grad_beta.data();
+    backward.factor = coefficients.data();
+    backward.of_source = backward.factor + n;
+    backward.constant = backward.of_source + n;
+    for (int64_t c = 0; c < channels; ++c) inside::finish_channel(work, c);
+    for (int64_t c = 0; c < channels; ++c) inside::finish_gradient(backward, c);
+    EXPECT_TRUE(same_bits(factor, download<float>(results.factor, n)));
+    EXPECT_TRUE(same_bits(addend, download<float>(results.addend, n)));
+    EXPECT_TRUE(same_bits(given.mean, download<float>(results.mean, n)));
+    EXPECT_TRUE(same_bits(given.variance, download<float>(results.variance, n)));
+    EXPECT_EQ(saved, download<inside::u64>(results.saved, 4 * n));
+    EXPECT_TRUE(same_bits(grad_gamma, download<float>(results.grad_gamma, n)));
+    EXPECT_TRUE(same_bits(grad_beta, download<float>(results.grad_beta, n)));
+  }
+};
+
+TEST_F(NormalizationParts, OfEveryMap) {
+  uint64_t seed = 0;
+  for (const bool evaluation : {false, true})
+    for (const bool lengths : {false, true})
+      for (const float special : specials) {
+        if (!std::isfinite(special)) continue;  // they have no integers
+        ++seed;
+        check({3, 9, 7, 5, evaluation, lengths, special}, seed);
+        check({1, 7, 1, 1, evaluation, lengths, special}, seed);
+        check({2, 11, 3, seed % 2 == 0 ? 33 : 64, evaluation, lengths, special}, seed);
+      }
+  check({1, 130, 40, 300, false, false, 0}, 1000);
+}
+
+// Sums of squares that pass 64 bits.
+TEST_F(NormalizationParts, OfManyLargeValues) {
+  all_large_ = true;
+  check({10, 13, 9, 3, false, false, 0}, 1);
 }
 
 }  // namespace

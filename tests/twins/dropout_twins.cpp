@@ -21,7 +21,7 @@ const void* dropout_kernel() {
     for (int64_t b = 0; b < e.batch; ++b)
       for (int64_t n = 0; n < e.n_neurons; ++n) {
         const operations::Words4 drawn =
-            operations::draw(seed, offset, static_cast<uint32_t>(b), static_cast<uint32_t>(n / 4));
+            operations::draw(seed, offset, launch.first_row + static_cast<uint32_t>(b), static_cast<uint32_t>(n / 4));
         if (drawn.word[n % 4] >= below) launch.mask[b * e.words_per_row() + n / 32] |= 1u << (n % 32);
       }
     const double scale = operations::scale_of_kept(probability);

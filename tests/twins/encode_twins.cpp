@@ -19,8 +19,9 @@ const void* encode_bernoulli_kernel(int32_t rates, operations::SpikeStorage stor
     const uint64_t offset =
         launch.offset_set ? operations::current_offset(launch.offset_set, launch.offset_state) : launch.offset;
     for_each_spike(launch.extents, [&](int64_t t, int64_t b, int64_t n) {
-      const operations::Words4 drawn = operations::draw(seed, offset + static_cast<uint64_t>(t),
-                                                        static_cast<uint32_t>(b), static_cast<uint32_t>(n / 4));
+      const operations::Words4 drawn =
+          operations::draw(seed, offset + static_cast<uint64_t>(t), launch.first_row + static_cast<uint32_t>(b),
+                           static_cast<uint32_t>(n / 4));
       const auto rate = generic::number_at<float>(generic::F32NumberTypes{}, rates, launch.rates,
                                                   t * launch.pitch + b * launch.extents.n_neurons + n);
       spikes.set(t, b, n, operations::spikes(drawn.word[n % 4], operations::threshold(rate)));

@@ -24,8 +24,8 @@ const void* reset_rows_kernel() {
 
 const void* guarded_copy_kernel() {
   return twin<GuardedCopyLaunch>({}, [](const GuardedCopyLaunch& launch) {
-    if (std::memcmp(launch.guard, launch.expected, static_cast<size_t>(launch.n_expected)) == 0)
-      std::memcpy(launch.destination, launch.source, static_cast<size_t>(launch.count) * 4);
+    if (std::memcmp(launch.guard, launch.expected, static_cast<size_t>(launch.n_expected)) != 0) return;
+    for (int64_t i = 0; i < launch.count; ++i) copy_word(launch, i);
   });
 }
 

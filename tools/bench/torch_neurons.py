@@ -2,12 +2,12 @@
 """How long forward and backward of LIF neurons take in PyTorch: synfire.torch beside formulas in PyTorch, and beside
 SpikingJelly if it is installed.
 
-    torch_neurons.py [--backends synfire,torch] [--dtype f32] [--steps 4,8,16,32] [--rows 64] [--neurons 65536]
+    torch_neurons.py [--backends synfire,torch] [--dtype f32,f16] [--steps 4,8,16,32] [--rows 64] [--neurons 65536]
     torch_neurons.py --overhead [--device cpu]
 
 The shape is that of SpikingJelly's own page on speed, N = 64 and C = 64 * 32 * 32. The input has dense spikes. Times are the
-medians of CUDA events around both passes. SYNFIRE_LIBRARY names the library, and PYTHONPATH the folder bindings/python.
-With --device cpu it runs on the host.
+medians of CUDA events around both passes, and each is also given as a multiple of that of the first backend.
+SYNFIRE_LIBRARY names the library, and PYTHONPATH the folder bindings/python. With --device cpu it runs on the host.
 
 --overhead measures the time of the host alone, for [T, N] = [4, 64]: of an eager forward and backward of this library,
 of an operator that only allocates its result and is registered as the operators of this library are, and of an
@@ -170,7 +170,7 @@ def measure_overhead(device):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--backends", default="synfire,torch", help="also triton and cupy, of SpikingJelly")
-    parser.add_argument("--dtype", default="f32", choices=sorted(DTYPES))
+    parser.add_argument("--dtype", default="f32", help="f32, f16, bf16 and f64, separated by commas")
     parser.add_argument("--steps", default="4,8,16,32")
     parser.add_argument("--rows", type=int, default=64)
     parser.add_argument("--neurons", type=int, default=64 * 32 * 32)
@@ -185,15 +185,23 @@ def main():
         print(f"{name}, PyTorch {torch.__version__}")
         measure_overhead(arguments.device)
         return
-    print(f"{name}, PyTorch {torch.__version__}, {arguments.dtype}, [T, {arguments.rows}, {arguments.neurons}]")
-    for steps in map(int, arguments.steps.split(",")):
-        torch.manual_seed(1)
-        x = torch.rand(steps, arguments.rows, arguments.neurons, device=arguments.device).lt(0.5)
-        x = x.to(DTYPES[arguments.dtype]).mul_(2).requires_grad_()
-        grad = torch.ones_like(x)
-        for backend in arguments.backends.split(","):
-            taken, most = measure(runner(backend), x, grad, arguments.repeats)
-            print(f"T {steps:3}  {backend:10} {taken:9.3f} ms  {most / x.numel():6.2f} bytes an element at most", flush=True)
+    dtypes = arguments.dtype.split(",")
+    for dtype in dtypes:
+        if dtype not in DTYPES:
+            parser.error(f"--dtype has {dtype!r}; there are {', '.join(DTYPES)}")
+    for dtype in dtypes:
+        print(f"{name}, PyTorch {torch.__version__}, {dtype}, [T, {arguments.rows}, {arguments.neurons}]")
+        for steps in map(int, arguments.steps.split(",")):
+            torch.manual_seed(1)
+            x = torch.rand(steps, arguments.rows, arguments.neurons, device=arguments.device).lt(0.5)
+            x = x.to(DTYPES[dtype]).mul_(2).requires_grad_()
+            grad = torch.ones_like(x)
+            first = None
+            for backend in arguments.backends.split(","):
+                taken, most = measure(runner(backend), x, grad, arguments.repeats)
+                first = taken if first is None else first
+                print(f"T {steps:3}  {backend:10} {taken:9.3f} ms  {taken / first:6.2f} x  "
+                      f"{most / x.numel():6.2f} bytes an element at most", flush=True)
 
 
 if __name__ == "__main__":

@@ -78,6 +78,12 @@ namespace Synfire
         /// </summary>
         ErrorCallback = -13,
 
+        /// <summary>
+        /// A rank of a communicator has ended, has given up or did not appear in time; the text says which, as
+        /// far as that is known. The communicator can only be destroyed. Since ABI 0.3.
+        /// </summary>
+        ErrorPeerLost = -14,
+
         /// <summary>A defect in Synfire itself.</summary>
         ErrorInternal = -99
     }
@@ -718,6 +724,23 @@ namespace Synfire
 
         /// <summary>Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.</summary>
         Adamw = 2
+    }
+
+    /// <summary>The constants <c>SYNFIRE_TRANSPORT_*</c> of the C library.</summary>
+    public enum Transport
+    {
+        /// <summary>SYNFIRE_TRANSPORT_MPI.</summary>
+        Auto = 0,
+
+        /// <summary>Ranks of one process, each with its own context and on its own thread.</summary>
+        Loopback = 1,
+
+        /// <summary>
+        /// The processes of <c>MPI_COMM_WORLD</c>. The library <c>libsynfire_mpi.so</c> is loaded, which belongs
+        /// to one MPI; it initialises MPI unless the program has done so, with <c>MPI_THREAD_SERIALIZED</c> at
+        /// least.
+        /// </summary>
+        Mpi = 2
     }
 
     /// <summary>The constants <c>SYNFIRE_NETWORK_INPUT_*</c> of the C library.</summary>

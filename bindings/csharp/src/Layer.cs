@@ -45,6 +45,11 @@ namespace Synfire
         public int RefractorySteps { get; set; }
 
         /// <summary>
+        /// Steps of its own spikes that the layer keeps as a part of its state, for a recurrent synapse. Default: 0.
+        /// </summary>
+        public long HistorySteps { get; set; }
+
+        /// <summary>
         /// CUDA threads in one block of its kernels, for measurements: 32, 64, 96 or 128; 0 (default): what measured
         /// best. Changes no result.
         /// </summary>
@@ -67,7 +72,7 @@ namespace Synfire
         /// <summary>Its name.</summary>
         public string Name { get; }
 
-        /// <summary>Values held now: 1, or one per neuron.</summary>
+        /// <summary>Values held now: 1, one per channel, or one per neuron.</summary>
         public long Length { get; }
 
         /// <summary>The value of a fresh layer.</summary>
@@ -100,6 +105,7 @@ namespace Synfire
             NarrowTapeSpikeBytes = raw.narrow_tape_spike_bytes;
             PerNeuronValueBytes = raw.per_neuron_value_bytes;
             SynapseTapeBytes = raw.synapse_tape_bytes;
+            RecurrentTapeBytes = raw.recurrent_tape_bytes;
         }
 
         /// <summary>Steps between two checkpoints of V on the tape.</summary>
@@ -136,6 +142,10 @@ namespace Synfire
 
         /// <summary>X of a synapse; added to the tape of a forward with a synapse and <see cref="Tape.Recompute"/>.</summary>
         public ulong SynapseTapeBytes { get; }
+
+        /// <summary>V, X and spikes of all steps: the tape of a forward with a recurrent synapse, in place of
+        /// <see cref="TapeBytes"/> and <see cref="SynapseTapeBytes"/>. 0 without a history.</summary>
+        public ulong RecurrentTapeBytes { get; }
 
         /// <summary>Values; added with each parameter that becomes one number per neuron.</summary>
         public ulong PerNeuronValueBytes { get; }
@@ -197,6 +207,7 @@ namespace Synfire
             desc.threads_per_block = chosen.ThreadsPerBlock;
             desc.strict_threshold = chosen.StrictThreshold ? 1 : 0;
             desc.refractory_steps = chosen.RefractorySteps;
+            desc.history_steps = chosen.HistorySteps;
             return desc;
         }
 
@@ -260,28 +271,36 @@ namespace Synfire
             GC.KeepAlive(this);
         }
 
-        /// <summary>Sets a parameter to one number for each neuron.</summary>
+        /// <summary>Sets a parameter to one number for each neuron, or for each channel.</summary>
         public void SetParameter(string name, double[] values)
         {
             SetParameter(name, new ReadOnlySpan<double>(Errors.Given(values, "values")));
         }
 
         /// <summary>
-        /// Reads a parameter, as it was set or as the latest replay that updates it left it: one number, or one for
-        /// each neuron.
+        /// Reads a parameter, as it was set or as the latest replay that updates it left it: one number, one for each
+        /// channel, or one for each neuron.
         /// </summary>
         public double[] GetParameter(string name)
         {
             byte* text = stackalloc byte[Name.Capacity];
             Name.Write(name, text);
             double one;
-            double[] all = new double[Neurons];
+            // Asking for one number is refused when there are more.
+            if (Native.synfire_layer_get_parameter(Raw, text, &one, 1) >= 0) return new[] { one };
+            double[] all = new double[LengthOf(name)];
             fixed (double* data = all)
-                Errors.Check(Native.synfire_layer_get_parameter(Raw, text, data, (ulong)Neurons));
-            // Asking for one number is refused when there is one for each neuron.
-            bool single = Neurons > 1 && Native.synfire_layer_get_parameter(Raw, text, &one, 1) >= 0;
+                Errors.Check(Native.synfire_layer_get_parameter(Raw, text, data, (ulong)all.Length));
             GC.KeepAlive(this);
-            return single ? new[] { all[0] } : all;
+            return all;
+        }
+
+        // A second name of a parameter, as tau of PLIF, is not listed.
+        private long LengthOf(string name)
+        {
+            foreach (ParameterInfo one in Parameters)
+                if (one.Name == name) return one.Length;
+            return Neurons;
         }
 
         /// <summary>All parameters, the surrogate's last.</summary>
@@ -305,8 +324,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// Sets several parameters, each to one number or one for each neuron: all of them or, when one is refused,
-        /// none. The next replay or call sees all of them together.
+        /// Sets several parameters, each to one number, one for each channel or one for each neuron: all of them or,
+        /// when one is refused, none. The next replay or call sees all of them together.
         /// </summary>
         public void SetParameters(IDictionary<string, double[]> values)
         {

@@ -195,6 +195,28 @@ namespace Synfire.Raw
     }
 
     /// <summary>
+    /// One rank of a group that trains a network together: synfire_network_desc.communicator. Since ABI 0.3.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public readonly struct synfire_communicator : IEquatable<synfire_communicator>
+    {
+        /// <summary>The handle as a number; zero is null.</summary>
+        public readonly IntPtr Value;
+
+        /// <summary>A handle from its number.</summary>
+        public synfire_communicator(IntPtr value) { Value = value; }
+
+        /// <summary>True if both are the same handle.</summary>
+        public bool Equals(synfire_communicator other) { return Value == other.Value; }
+
+        /// <summary>True if both are the same handle.</summary>
+        public override bool Equals(object other) { return other is synfire_communicator && Equals((synfire_communicator)other); }
+
+        /// <summary>A number for hash tables.</summary>
+        public override int GetHashCode() { return Value.GetHashCode(); }
+    }
+
+    /// <summary>
     /// Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers,
     /// buffers and graphs. It uses nothing but the functions above, so its results have the bits of what they
     /// would give by hand.
@@ -790,6 +812,14 @@ namespace Synfire.Raw
         /// further step, down to 0. Its gradient is that of the last spike. Since ABI 0.3.
         /// </summary>
         public int refractory_steps;
+        /// <summary>
+        /// Steps D of its own spikes that the layer keeps as a part of its state, in packed rows
+        /// <c>[D, B, ceil(N/32)]</c>: at least the synfire_forward_desc.recurrent_delay of every forward. They
+        /// are 0 after a reset. A forward with a recurrent synapse that starts from the layer's state reads them
+        /// and advances them; other forwards leave them as they are. 0 to 65,535. Default 0: none; LI takes only
+        /// 0. Since ABI 0.3.
+        /// </summary>
+        public long history_steps;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_layer_desc Init
@@ -816,8 +846,8 @@ namespace Synfire.Raw
         /// <summary>Steps between two checkpoints of V on the tape.</summary>
         public uint checkpoint_interval;
         /// <summary>
-        /// State V <c>[B, N]</c> (and W, and the countdown of a delayed reset or refractory steps), each rounded
-        /// up to 256 bytes.
+        /// State V <c>[B, N]</c> (and W, the countdown of a delayed reset or refractory steps, and the spikes of
+        /// synfire_layer_desc.history_steps), each rounded up to 256 bytes.
         /// </summary>
         public ulong state_bytes;
         /// <summary>Parameters, one number each, and the constants derived from them.</summary>
@@ -864,6 +894,13 @@ namespace Synfire.Raw
         /// X of a synapse; added to the tape of a forward with a synapse and SYNFIRE_TAPE_RECOMPUTE. 0 in LI.
         /// </summary>
         public ulong synapse_tape_bytes;
+        /// <summary>
+        /// V (and W) before every step, X, and packed spikes of all steps: one tape of a forward with a recurrent
+        /// synapse, in place of <c>tape_bytes</c> and <c>synapse_tape_bytes</c>. SYNFIRE_TAPE_STORE_NARROW then
+        /// takes a word of spikes for each neuron and step, T * B * N * 4 bytes, in place of
+        /// <c>narrow_tape_spike_bytes</c>. 0 without synfire_layer_desc.history_steps.
+        /// </summary>
+        public ulong recurrent_tape_bytes;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_layer_memory Init
@@ -982,8 +1019,8 @@ namespace Synfire.Raw
         public synfire_buffer synapse_input;
         /// <summary>
         /// As synfire_synapse_forward_desc.n_active: X of other rows is +0, and they count in no gradient of the
-        /// synapse, nor do rows that are not active in the layer (synfire_layer_set_n_active()). Only with
-        /// <c>synapse</c>.
+        /// synapse, nor do rows that are not active in the layer (synfire_layer_set_n_active()). The same holds
+        /// for the recurrent synapse. Only with <c>synapse</c>.
         /// </summary>
         public synfire_buffer n_active;
         /// <summary>
@@ -1001,6 +1038,28 @@ namespace Synfire.Raw
         public synfire_state_buffer* state_seq;
         /// <summary>How many <c>state_seq</c> there are. Default: 0.</summary>
         public ulong n_state_seq;
+        /// <summary>
+        /// A synapse from the layer's spikes to its X: of spikes, with N inputs, N outputs and the type of the
+        /// layer's arithmetic. It may be <c>synapse</c> itself. Default: null, no recurrence; LI has none. Since
+        /// ABI 0.3.
+        /// </summary>
+        public synfire_synapse recurrent_synapse;
+        /// <summary>
+        /// Steps from a spike to its effect, with <c>recurrent_synapse</c>: 1 to
+        /// synfire_layer_desc.history_steps. Otherwise 0. Since ABI 0.3.
+        /// </summary>
+        public long recurrent_delay;
+        /// <summary>
+        /// Spikes of the <c>recurrent_delay</c> steps before the first, the earliest step first, read:
+        /// SYNFIRE_DTYPE_BITS <c>[recurrent_delay, B, ceil(N/32)]</c>. Given exactly if <c>v_init</c> and
+        /// <c>recurrent_synapse</c> are; the layer's history is then neither read nor written. Since ABI 0.3.
+        /// </summary>
+        public synfire_buffer spikes_init;
+        /// <summary>
+        /// Spikes of the last <c>recurrent_delay</c> steps likewise, written: the <c>spikes_init</c> of the
+        /// window that follows. Optional; only with <c>recurrent_synapse</c>. Since ABI 0.3.
+        /// </summary>
+        public synfire_buffer spikes_final;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_forward_desc Init
@@ -1096,7 +1155,8 @@ namespace Synfire.Raw
         /// <summary>dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional.</summary>
         public synfire_buffer grad_synapse_input;
         /// <summary>
-        /// 1: gradients of weights and bias are added to what the synapse holds. Default 0: they replace it.
+        /// 1: gradients of weights and bias are added to what the synapse, and the recurrent one, holds. Default
+        /// 0: they replace it. If both are the same synapse, the recurrent gradients are added to the others.
         /// </summary>
         public int add_synapse_gradients;
         /// <summary>
@@ -1104,7 +1164,8 @@ namespace Synfire.Raw
         /// </summary>
         public int add_input_gradient;
         /// <summary>
-        /// 1: gradients of weights and bias are not computed, and the synapse's are left as they are. Default 0.
+        /// 1: gradients of weights and bias are not computed, and those of the synapse, and of the recurrent one,
+        /// are left as they are. Default 0.
         /// </summary>
         public int skip_synapse_gradients;
         /// <summary>Must be zero.</summary>
@@ -1124,6 +1185,17 @@ namespace Synfire.Raw
         public synfire_state_buffer* grad_state_init;
         /// <summary>How many <c>grad_state_init</c> there are. Default: 0.</summary>
         public ulong n_grad_state_init;
+        /// <summary>
+        /// dL/dS of the last <c>recurrent_delay</c> steps, read; added to that of these steps: the
+        /// <c>grad_spikes_init</c> of the window that follows. f32 (f64 in an f64 layer). Optional; only after a
+        /// forward with a recurrent synapse. Since ABI 0.3.
+        /// </summary>
+        public synfire_buffer grad_spikes_final;
+        /// <summary>
+        /// dL/dS of the <c>recurrent_delay</c> steps before the first one, written: +0 where no step reads them.
+        /// f32 (f64 in an f64 layer). Optional; only after a forward with a recurrent synapse. Since ABI 0.3.
+        /// </summary>
+        public synfire_buffer grad_spikes_init;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_backward_desc Init
@@ -1293,7 +1365,8 @@ namespace Synfire.Raw
 
     /// <summary>
     /// Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow
-    /// it. A row is a batch row: N values of each state variable.
+    /// it. A row is a batch row: N values of each state variable, and the spikes of its history
+    /// (synfire_layer_desc.history_steps), which are reset, copied to other layers, and in snapshots.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_state_desc
@@ -1335,8 +1408,8 @@ namespace Synfire.Raw
         /// <summary>Must be zero.</summary>
         public uint reserved;
         /// <summary>
-        /// The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is
-        /// written: its rows can be copied to other rows of it.
+        /// The layer to read, of the same model, number of neurons, arithmetic and number of steps in its
+        /// history. It may be the layer that is written: its rows can be copied to other rows of it.
         /// </summary>
         public synfire_layer source;
         /// <summary>First batch row of <c>source</c>. Default: 0.</summary>
@@ -3020,8 +3093,11 @@ namespace Synfire.Raw
         public int gradient_bits;
         /// <summary>One of <c>SYNFIRE_INITIALIZATION_*</c>. Default: uniform.</summary>
         public int initialization;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>
+        /// 1: no connection from input i to output i, as with a mask whose diagonal is 0: for a recurrent synapse
+        /// whose neurons do not read themselves. K must be N. Default: 0. Since ABI 0.3; before, it had to be 0.
+        /// </summary>
+        public int no_self_connections;
         /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
         public double gain;
         /// <summary>Any number. Different seeds give independent weights.</summary>
@@ -3266,6 +3342,73 @@ namespace Synfire.Raw
         }
     }
 
+    /// <summary>
+    /// How to create a synapse with a delay for each connection. Zero means the default in every field except
+    /// <c>struct_size</c>, the two lengths and <c>max_delay</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_delayed_desc
+    {
+        /// <summary><c>sizeof(synfire_delayed_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// Type of the arrays, outputs and gradients: <c>SYNFIRE_DTYPE_F32</c> (default) or
+        /// <c>SYNFIRE_DTYPE_F64</c>.
+        /// </summary>
+        public int dtype;
+        /// <summary>Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.</summary>
+        public long n_inputs;
+        /// <summary>Outputs N, at least 1.</summary>
+        public long n_outputs;
+        /// <summary>The longest delay M in steps, 1 to 255.</summary>
+        public int max_delay;
+        /// <summary>1: delays are learnt. Default 0: they are fixed, whole, and have no gradient.</summary>
+        public int learn_delays;
+        /// <summary>
+        /// The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must
+        /// be 0 with fixed delays.
+        /// </summary>
+        public double width;
+        /// <summary>1: with a bias. Default 0: without.</summary>
+        public int bias;
+        /// <summary>1: without gradients. Default 0: with.</summary>
+        public int frozen;
+        /// <summary>As synfire_synapse_desc.gradient_bits.</summary>
+        public int gradient_bits;
+        /// <summary>As synfire_synapse_desc.initialization, of weights and bias.</summary>
+        public int initialization;
+        /// <summary>As synfire_synapse_desc.weight_bits, of the w[n, k, d].</summary>
+        public int weight_bits;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+        /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
+        public double gain;
+        /// <summary>Any number. Different seeds give independent weights and delays.</summary>
+        public ulong seed;
+        /// <summary>
+        /// The delays <c>[N, K]</c> at the start, each from 0 to M, and whole if they are fixed. Read during the
+        /// call. Default: drawn with <c>seed</c>, uniform from 0 to M.
+        /// </summary>
+        public double* delays;
+        /// <summary>How many numbers <c>delays</c> has: N * K, or 0 without them.</summary>
+        public ulong delays_length;
+        /// <summary>As synfire_synapse_desc.mask: connections <c>[N, K]</c>.</summary>
+        public byte* mask;
+        /// <summary>How many bytes <c>mask</c> has: N * K, or 0 without one.</summary>
+        public ulong mask_length;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_delayed_desc Init
+        {
+            get
+            {
+                synfire_delayed_desc made = default(synfire_delayed_desc);
+                made.struct_size = (uint)sizeof(synfire_delayed_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().</summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_synapse_memory
@@ -3337,8 +3480,8 @@ namespace Synfire.Raw
         /// </summary>
         public int gradient_bits;
         /// <summary>
-        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c>, <c>"population"</c> or
-        /// <c>"normalization"</c>. A constant string that lives as long as the library.
+        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c>, <c>"population"</c>, <c>"delayed"</c>
+        /// or <c>"normalization"</c>. A constant string that lives as long as the library.
         /// </summary>
         public byte* kind;
         /// <summary>The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.</summary>
@@ -3439,8 +3582,12 @@ namespace Synfire.Raw
     {
         /// <summary><c>sizeof(synfire_synapse_forward_desc)</c>.</summary>
         public uint struct_size;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>
+        /// 1: a synapse with learnt delays rounds each D[n, k] to the nearest step, half-way ones up: w[n, k, d]
+        /// is W[n, k] there and 0 elsewhere, as in an evaluation. Default 0. Has no effect on other synapses.
+        /// Since ABI 0.3.
+        /// </summary>
+        public int round_delays;
         /// <summary>Steps T, at least 1.</summary>
         public long n_steps;
         /// <summary>Batch rows B. Default: 1.</summary>
@@ -3472,6 +3619,18 @@ namespace Synfire.Raw
         /// kept or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
         /// </summary>
         public long mask_channels;
+        /// <summary>
+        /// The spikes of the last M steps before step 0, the earliest one first, for a synapse with delays; any
+        /// other one refuses it. SYNFIRE_DTYPE_BITS (<c>[M, B, ceil(K/32)]</c> words), read. Default: there were
+        /// none. Since ABI 0.3.
+        /// </summary>
+        public synfire_buffer history;
+        /// <summary>
+        /// The <c>history</c> of the next T steps, likewise, written; rows that are not active get theirs of
+        /// <c>history</c>. Must not overlap <c>history</c>, which the backward reads: copy it there after that.
+        /// Since ABI 0.3.
+        /// </summary>
+        public synfire_buffer next_history;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_forward_desc Init
@@ -3527,6 +3686,11 @@ namespace Synfire.Raw
         /// As synfire_synapse_forward_desc.mask_channels, and the same as in the forward. Since ABI 0.3.
         /// </summary>
         public long mask_channels;
+        /// <summary>
+        /// As synfire_synapse_forward_desc.history, and the same as in the forward: its spikes count in the
+        /// gradients of the arrays, and have no dL/dx. Since ABI 0.3.
+        /// </summary>
+        public synfire_buffer history;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_synapse_backward_desc Init
@@ -3717,6 +3881,78 @@ namespace Synfire.Raw
     }
 
     /// <summary>
+    /// How to create a communicator. Zero means the default in every field except <c>struct_size</c>. Since ABI
+    /// 0.3.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_communicator_desc
+    {
+        /// <summary><c>sizeof(synfire_communicator_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_TRANSPORT_*</c>.</summary>
+        public int transport;
+        /// <summary>
+        /// This rank, 0 to <c>size</c> - 1; another one on every thread or process of the group. 0 if <c>size</c>
+        /// is 0.
+        /// </summary>
+        public int rank;
+        /// <summary>
+        /// How many ranks the group has, at most 65,536. Default 0: rank and size are those of the environment,
+        /// from the first of these pairs of variables that is there: <c>SYNFIRE_RANK</c> and
+        /// <c>SYNFIRE_WORLD_SIZE</c>, <c>OMPI_COMM_WORLD_RANK</c> and <c>OMPI_COMM_WORLD_SIZE</c>,
+        /// <c>PMI_RANK</c> and <c>PMI_SIZE</c>, <c>SLURM_PROCID</c> and <c>SLURM_NTASKS</c>; without any, those
+        /// of MPI. What MPI says must agree with both.
+        /// </summary>
+        public int size;
+        /// <summary>
+        /// The name of the group among those of the process, 1 to 64 bytes: ranks of one name belong together.
+        /// Null: the group without a name. For SYNFIRE_TRANSPORT_LOOPBACK alone.
+        /// </summary>
+        public byte* id;
+        /// <summary>
+        /// The longest wait for the other ranks, in nanoseconds. Default: 60 seconds. A negative value waits for
+        /// ever.
+        /// </summary>
+        public long timeout_ns;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_communicator_desc Init
+        {
+            get
+            {
+                synfire_communicator_desc made = default(synfire_communicator_desc);
+                made.struct_size = (uint)sizeof(synfire_communicator_desc);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>The properties of a communicator: synfire_communicator_get_properties(). Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_communicator_properties
+    {
+        /// <summary><c>sizeof(synfire_communicator_properties)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>One of <c>SYNFIRE_TRANSPORT_*</c>, but SYNFIRE_TRANSPORT_AUTO.</summary>
+        public int transport;
+        /// <summary>This rank.</summary>
+        public int rank;
+        /// <summary>How many ranks there are.</summary>
+        public int size;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_communicator_properties Init
+        {
+            get
+            {
+                synfire_communicator_properties made = default(synfire_communicator_properties);
+                made.struct_size = (uint)sizeof(synfire_communicator_properties);
+                return made;
+            }
+        }
+    }
+
+    /// <summary>
     /// How to create a network. Zero means the default in every field except <c>struct_size</c> and
     /// <c>n_steps</c>.
     /// </summary>
@@ -3750,10 +3986,10 @@ namespace Synfire.Raw
         public uint n_slots;
         /// <summary>
         /// 1: spikes and potentials between the stages and their gradients are transient
-        /// (SYNFIRE_MEMORY_TRANSIENT), which takes less memory, and synfire_network_get_buffer() does not give
-        /// them out. Where a layer of the network has fewer active rows than the batch
-        /// (synfire_layer_set_n_active()), what belongs to other rows is then undefined. A network that is made
-        /// of a file has 0. Default: 0. @since ABI 0.3
+        /// (SYNFIRE_MEMORY_TRANSIENT), which takes less memory, and synfire_network_get_buffer() gives out only
+        /// those that the program has asked for (synfire_network_keep()). Where a layer of the network has fewer
+        /// active rows than the batch (synfire_layer_set_n_active()), what belongs to other rows is then
+        /// undefined. A network that is made of a file has 0. Default: 0. @since ABI 0.3
         /// </summary>
         public int transient_arrays;
         /// <summary>
@@ -3762,6 +3998,15 @@ namespace Synfire.Raw
         /// to each other. Default: SYNFIRE_OWN_LOSS_NONE. Since ABI 0.3.
         /// </summary>
         public int own_loss;
+        /// <summary>
+        /// The ranks that train and evaluate the network together, each a part of the rows of every batch: rank r
+        /// of W ranks has the rows from the integer part of r B / W to that of (r + 1) B / W. Each rank makes the
+        /// same calls with the same stages, values and data; building, new data, training and evaluation are
+        /// calls that wait for the other ranks, and compare. Results and files have the bits of one rank.
+        /// Inference is each rank's own, with all B rows. <c>batch</c> must be at least W, <c>own_loss</c> 0, and
+        /// graphs of training and evaluation are not given out. Null: none. Since ABI 0.3.
+        /// </summary>
+        public synfire_communicator communicator;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_network_desc Init
@@ -3805,7 +4050,8 @@ namespace Synfire.Raw
         public ulong pinned_bytes;
         /// <summary>
         /// The data sets that the network has now, in device memory, or in page-locked memory with the input's
-        /// value <c>"pinned"</c>.
+        /// value <c>"pinned"</c>. Of data in files (synfire_network_open_data()), what is in memory, page-locked
+        /// too.
         /// </summary>
         public ulong data_bytes;
 
@@ -3924,8 +4170,8 @@ namespace Synfire.Raw
         public uint reserved;
         /// <summary>
         /// <c>"input"</c>, <c>"dropout"</c>, <c>"synapse"</c>, <c>"conv2d"</c>, <c>"scale"</c>,
-        /// <c>"population"</c>, <c>"normalization"</c>, <c>"pool"</c>, <c>"upsample"</c>, <c>"pad"</c>,
-        /// <c>"sum"</c>, <c>"and"</c>, <c>"iand"</c>, <c>"concatenate"</c>, <c>"group_mean"</c>,
+        /// <c>"population"</c>, <c>"delayed"</c>, <c>"normalization"</c>, <c>"pool"</c>, <c>"upsample"</c>,
+        /// <c>"pad"</c>, <c>"sum"</c>, <c>"and"</c>, <c>"iand"</c>, <c>"concatenate"</c>, <c>"group_mean"</c>,
         /// <c>"flatten"</c>, <c>"neurons"</c>, <c>"readout"</c>, <c>"loss"</c> or <c>"optimizer"</c>.
         /// </summary>
         public byte* kind;
@@ -3974,6 +4220,63 @@ namespace Synfire.Raw
         public synfire_buffer buffer;
     }
 
+    /// <summary>Rows of an array of a data set in a file: synfire_network_open_data(). Since ABI 0.3.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_data_file
+    {
+        /// <summary>
+        /// The path, in UTF-8: of a safetensors file; of the index of its shards, which ends in <c>".json"</c>;
+        /// or of an array of NumPy, which ends in <c>".npy"</c>.
+        /// </summary>
+        public byte* path;
+        /// <summary>
+        /// The name of the tensor <c>[r, ...]</c> in the file, of any r rows. Null: of a <c>".npy"</c> file,
+        /// which has one array.
+        /// </summary>
+        public byte* tensor;
+        /// <summary>The name of a stage, as synfire_network_array.stage.</summary>
+        public byte* stage;
+        /// <summary>One of <c>SYNFIRE_ARRAY_*</c>, but not SYNFIRE_ARRAY_OUTPUTS.</summary>
+        public int role;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
+    }
+
+    /// <summary>
+    /// How to read a data set that stays in files: synfire_network_open_data(). Zero means the default in every
+    /// field except <c>struct_size</c>.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_network_data_desc
+    {
+        /// <summary><c>sizeof(synfire_network_data_desc)</c>.</summary>
+        public uint struct_size;
+        /// <summary>
+        /// Threads that read ahead, at most 64. Default: 2 on a CUDA context, and on a host context with threads
+        /// of its own; on a host context with one thread or with the program's job system none, and the calling
+        /// thread reads when it needs rows.
+        /// </summary>
+        public uint n_readers;
+        /// <summary>
+        /// Rows S of a block, at most 2^32 - 1. Default: as many as have 1 MiB together in all arrays, at least
+        /// 1.
+        /// </summary>
+        public long block_rows;
+        /// <summary>Blocks W of a window, whose rows are permuted together. Default: 32.</summary>
+        public long window_blocks;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_network_data_desc Init
+        {
+            get
+            {
+                synfire_network_data_desc made = default(synfire_network_data_desc);
+                made.struct_size = (uint)sizeof(synfire_network_data_desc);
+                return made;
+            }
+        }
+    }
+
     /// <summary>
     /// The result of one loss of a network: synfire_network_train_stages(), synfire_network_evaluate_stages().
     /// Since ABI 0.3.
@@ -3989,6 +4292,51 @@ namespace Synfire.Raw
         public ulong n_counted;
         /// <summary>As synfire_network_result.n_correct.</summary>
         public ulong n_correct;
+    }
+
+    /// <summary>
+    /// The monitor of one stage of a network: synfire_network_get_monitor(). Numbers that the stage does not have
+    /// are NaN. Since ABI 0.3.
+    /// </summary>
+    [StructLayout(LayoutKind.Sequential)]
+    public unsafe struct synfire_network_monitor
+    {
+        /// <summary><c>sizeof(synfire_network_monitor)</c>; set before the call.</summary>
+        public uint struct_size;
+        /// <summary>Always 0.</summary>
+        public uint reserved;
+        /// <summary>How many replays it covers: all of neurons; those that compute gradients of weights.</summary>
+        public ulong n_replays;
+        /// <summary>
+        /// The spikes of neurons per neuron and step, 0 to 1; 0 without a replay. Steps beyond a row's length and
+        /// rows that are not in the batch do not count.
+        /// </summary>
+        public double rate;
+        /// <summary>
+        /// The fraction of the neurons that have not fired in any of the replays, 0 to 1; 0 without a replay.
+        /// </summary>
+        public double silent;
+        /// <summary>
+        /// The Euclidean norm of the weights that the stage has now, without the bias: gamma of a normalisation,
+        /// mu of a population code.
+        /// </summary>
+        public double weight_norm;
+        /// <summary>
+        /// The root of the mean, over the replays, of the squared Euclidean norm of their gradient; 0 without a
+        /// replay. NaN too if they are not trained. With one replay, the norm of its gradient.
+        /// </summary>
+        public double gradient_norm;
+
+        /// <summary>All zeros plus the size.</summary>
+        public static synfire_network_monitor Init
+        {
+            get
+            {
+                synfire_network_monitor made = default(synfire_network_monitor);
+                made.struct_size = (uint)sizeof(synfire_network_monitor);
+                return made;
+            }
+        }
     }
 
     /// <summary>
@@ -4015,6 +4363,15 @@ namespace Synfire.Raw
         /// Since ABI 0.3; before, it had to be 0.
         /// </summary>
         public int replace_nonfinite;
+        /// <summary>Arrays to keep: the names of synfire_network_keep(). Null: none. Since ABI 0.3.</summary>
+        public byte* keep;
+        /// <summary>
+        /// 1: every readout that is a sum, a mean or a maximum has the value <c>"continues"</c>, even if that of
+        /// the file does not have it. Since ABI 0.3.
+        /// </summary>
+        public int continues;
+        /// <summary>Must be zero.</summary>
+        public uint reserved;
 
         /// <summary>All zeros plus the size.</summary>
         public static synfire_network_file_desc Init
@@ -4135,6 +4492,12 @@ namespace Synfire.Raw
         /// node), or the context's job system did not run a task that it accepted.
         /// </summary>
         public const int SYNFIRE_ERROR_CALLBACK = -13;
+
+        /// <summary>
+        /// A rank of a communicator has ended, has given up or did not appear in time; the text says which, as
+        /// far as that is known. The communicator can only be destroyed. Since ABI 0.3.
+        /// </summary>
+        public const int SYNFIRE_ERROR_PEER_LOST = -14;
 
         /// <summary>A defect in Synfire itself.</summary>
         public const int SYNFIRE_ERROR_INTERNAL = -99;
@@ -4660,6 +5023,19 @@ namespace Synfire.Raw
         /// <summary>Adam with decoupled decay: w is first multiplied by 1 - rate * decay, and d = g.</summary>
         public const int SYNFIRE_OPTIMIZER_KIND_ADAMW = 2;
 
+        /// <summary>SYNFIRE_TRANSPORT_MPI.</summary>
+        public const int SYNFIRE_TRANSPORT_AUTO = 0;
+
+        /// <summary>Ranks of one process, each with its own context and on its own thread.</summary>
+        public const int SYNFIRE_TRANSPORT_LOOPBACK = 1;
+
+        /// <summary>
+        /// The processes of <c>MPI_COMM_WORLD</c>. The library <c>libsynfire_mpi.so</c> is loaded, which belongs
+        /// to one MPI; it initialises MPI unless the program has done so, with <c>MPI_THREAD_SERIALIZED</c> at
+        /// least.
+        /// </summary>
+        public const int SYNFIRE_TRANSPORT_MPI = 2;
+
         /// <summary>Spikes <c>[T, B, K]</c>, by default as SYNFIRE_DTYPE_BITS.</summary>
         public const int SYNFIRE_NETWORK_INPUT_SPIKES = 0;
 
@@ -5061,7 +5437,7 @@ namespace Synfire.Raw
 
         /// <summary>
         /// Resets the state to its initial values: V = <c>v_reset</c> with hard reset, 0 with soft reset; every
-        /// other variable 0.
+        /// other variable 0, and no spikes in the history (synfire_layer_desc.history_steps).
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_layer_reset_state(synfire_layer layer, synfire_stream stream);
@@ -5691,6 +6067,16 @@ namespace Synfire.Raw
         public static extern int synfire_synapse_create_population(
             synfire_context context, synfire_population_desc* desc, synfire_synapse* synapse);
 
+        /// <summary>Computes how much memory a synapse with delays would take, before anything is allocated.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_query_memory_delayed(
+            synfire_delayed_desc* desc, synfire_synapse_memory* memory);
+
+        /// <summary>Creates a synapse with a delay for each connection.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_synapse_create_delayed(
+            synfire_context context, synfire_delayed_desc* desc, synfire_synapse* synapse);
+
         /// <summary>Computes how much memory a convolution would take, before anything is allocated.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_query_memory_conv2d(
@@ -5868,6 +6254,41 @@ namespace Synfire.Raw
         public static extern int synfire_graph_record_optimizer_step(
             synfire_graph graph, synfire_optimizer optimizer, synfire_optimizer_step_desc* desc);
 
+        /// <summary>
+        /// Creates a communicator: every rank of the group makes this call, and it returns when all have. The
+        /// page "Many machines" has programs.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_communicator_create(
+            synfire_context context, synfire_communicator_desc* desc, synfire_communicator*
+            communicator);
+
+        /// <summary>
+        /// Destroys a communicator. It lives on as long as networks that use it. Other ranks are told when it is
+        /// freed; where they may be waiting for this one, synfire_communicator_abort() tells them at once.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern void synfire_communicator_destroy(synfire_communicator communicator);
+
+        /// <summary>Returns which rank this is, and of how many.</summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_communicator_get_properties(
+            synfire_communicator communicator, synfire_communicator_properties* properties);
+
+        /// <summary>
+        /// Waits until every rank has made this call: for example, until rank 0 has written a file that the
+        /// others read.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_communicator_barrier(synfire_communicator communicator);
+
+        /// <summary>
+        /// Gives up a group: calls of all ranks that wait for each other, also of this one on another thread, and
+        /// all later ones return SYNFIRE_ERROR_PEER_LOST. For a program that cannot go on.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_communicator_abort(synfire_communicator communicator);
+
         /// <summary>Creates a network without stages.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_create(
@@ -5903,7 +6324,7 @@ namespace Synfire.Raw
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_neurons(synfire_network network, byte* name, int model);
 
-        /// <summary>Adds the readout. It has no values.</summary>
+        /// <summary>Adds the readout.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_add_readout(
             synfire_network network, byte* name, int reduction, int of_spikes);
@@ -5980,6 +6401,15 @@ namespace Synfire.Raw
             synfire_network network, byte* stage, float* weights, ulong n_weights);
 
         /// <summary>
+        /// Asks for arrays that training, evaluation and inference shall leave behind:
+        /// synfire_network_get_buffer() gives them out. Each replay overwrites them with those of its own rows. A
+        /// network keeps nothing that nobody asks for and no stage reads, and what is kept changes no bit of any
+        /// result.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_keep(synfire_network network, byte* names);
+
+        /// <summary>
         /// Computes how much memory a network takes, before anything of it is allocated: all parts are made and
         /// all graphs recorded, for data without lengths and sample weights, on a device that only counts.
         /// </summary>
@@ -6029,6 +6459,18 @@ namespace Synfire.Raw
         public static extern int synfire_network_set_arrays(
             synfire_network network, int set, long n_rows, synfire_network_array* arrays, ulong
             n_arrays);
+
+        /// <summary>
+        /// Sets a data set of rows that stay in files, in place of synfire_network_set_data(): it may be larger
+        /// than memory. Training and evaluation read the rows that they need and some ahead, window by window
+        /// (synfire_network_data_desc), and compute the bits of the same rows in memory in the same order. In
+        /// memory are three windows, and more of them if a batch has more rows than a window; of a data set of
+        /// one window, its rows. On a CUDA context that memory is page-locked, and replays read it there.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_open_data(
+            synfire_network network, int set, synfire_data_file* files, ulong n_files,
+            synfire_network_data_desc* desc);
 
         /// <summary>
         /// Trains: launches the training graph once for each batch, and waits at the end. Each epoch has an order
@@ -6122,6 +6564,16 @@ namespace Synfire.Raw
             synfire_network network, byte* name, synfire_buffer* buffer);
 
         /// <summary>
+        /// Reads the monitor of a stage, which adds up inside the replays (synfire_network_keep()). Counts are
+        /// integers and sums are in f64 in a fixed order, so that the numbers are the same on every machine. A
+        /// call that trains, evaluates or infers begins anew; replays that the program launches itself are added.
+        /// A call that fails may have changed what was added up.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_get_monitor(
+            synfire_network network, byte* stage, int restart, synfire_network_monitor* monitor);
+
+        /// <summary>
         /// Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser
         /// that it made. synfire_network_query_memory() says before what it will need.
         /// </summary>
@@ -6139,6 +6591,18 @@ namespace Synfire.Raw
         /// </summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_network_save(synfire_network network, byte* path);
+
+        /// <summary>
+        /// Saves a network in files of limited size, as other tools do with large models. If its tensors have at
+        /// most <c>shard_bytes</c> bytes, this is synfire_network_save(). Otherwise the tensors are divided among
+        /// N files beside the path <c>"NAME.safetensors"</c>, <c>"NAME-00001-of-0000N.safetensors"</c> and so on,
+        /// each a safetensors file of at most that many bytes of tensors, or with one larger tensor; and
+        /// <c>"NAME.safetensors.index.json"</c> says which file has which tensor. Functions that load take the
+        /// path of the index in place of that of a file.
+        /// </summary>
+        [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
+        public static extern int synfire_network_save_shards(
+            synfire_network network, byte* path, ulong shard_bytes, ulong* n_shards);
 
         /// <summary>Saves a network to memory: the bytes of synfire_network_save().</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]

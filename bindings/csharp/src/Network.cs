@@ -106,6 +106,47 @@ namespace Synfire
         }
     }
 
+    /// <summary>Rows of an array of a data set in a file: <see cref="Network.OpenData(Data, DataFile[])"/>.</summary>
+    public struct DataFile
+    {
+        /// <summary>The role of the array in its stage, or in the rows.</summary>
+        public ArrayRole Role { get; private set; }
+
+        /// <summary>
+        /// The path: of a safetensors file, of the index of its shards, which ends in ".json", or of an array of NumPy, which
+        /// ends in ".npy".
+        /// </summary>
+        public string Path { get; private set; }
+
+        /// <summary>The name of the tensor in the file; null of an array of NumPy.</summary>
+        public string Tensor { get; private set; }
+
+        /// <summary>The name of the stage; null for arrays of the rows, and where one stage takes such an array.</summary>
+        public string Stage { get; private set; }
+
+        /// <summary>Names the array and its file.</summary>
+        public DataFile(ArrayRole role, string path, string tensor = null, string stage = null) : this()
+        {
+            Role = role;
+            Path = path;
+            Tensor = tensor;
+            Stage = stage;
+        }
+    }
+
+    /// <summary>How to read a data set that stays in files. 0 is the default in every property.</summary>
+    public sealed class DataFileOptions
+    {
+        /// <summary>Threads that read ahead (n_readers of the C ABI).</summary>
+        public uint Readers { get; set; }
+
+        /// <summary>Rows of a block (block_rows), which follow each other in the files.</summary>
+        public long BlockRows { get; set; }
+
+        /// <summary>Blocks of a window (window_blocks), whose rows are permuted together.</summary>
+        public long WindowBlocks { get; set; }
+    }
+
     /// <summary>An array of a file for an array of a network: <see cref="Network.LoadArrays(string, ArraySource[])"/>.</summary>
     public struct ArraySource
     {
@@ -193,6 +234,15 @@ namespace Synfire
         /// <summary>The input has the value "replace_nonfinite", even if the input of the file does not have it.</summary>
         public bool ReplaceNonfinite { get; set; }
 
+        /// <summary>Arrays to keep: the names of <see cref="Network.Keep(string)"/>. Null: none.</summary>
+        public string Keep { get; set; }
+
+        /// <summary>
+        /// Every readout that is a sum, a mean or a maximum has the value "continues", even if that of the file does not
+        /// have it.
+        /// </summary>
+        public bool Continues { get; set; }
+
         /// <summary>Steps T of one replay.</summary>
         public long Steps { get; set; }
 
@@ -211,7 +261,14 @@ namespace Synfire
             desc.batch = options.Batch;
             desc.n_slots = options.Slots;
             desc.replace_nonfinite = options.ReplaceNonfinite ? 1 : 0;
+            desc.continues = options.Continues ? 1 : 0;
             return desc;
+        }
+
+        // Pinned by the caller, for the descriptor.
+        internal static byte[] Names(NetworkFileOptions options)
+        {
+            return options == null || options.Keep == null ? null : Synfire.Name.Long(options.Keep, "Keep");
         }
     }
 
@@ -232,8 +289,11 @@ namespace Synfire
             Errors.Given(context, "context");
             synfire_network_file_desc desc = NetworkFileOptions.Desc(options);
             synfire_network made;
-            fixed (byte* text = Synfire.Name.Long(path, "path"))
+            fixed (byte* text = Synfire.Name.Long(path, "path"), names = NetworkFileOptions.Names(options))
+            {
+                desc.keep = names;
                 Errors.Check(Native.synfire_network_create_from_file(context.Raw, text, &desc, &made));
+            }
             GC.KeepAlive(context);
             return new Network(context, made);
         }
@@ -248,9 +308,12 @@ namespace Synfire
             Errors.GivenSpan(file, "file");
             synfire_network_file_desc desc = NetworkFileOptions.Desc(options);
             synfire_network made;
-            fixed (byte* data = &MemoryMarshal.GetReference(file))
+            fixed (byte* data = &MemoryMarshal.GetReference(file), names = NetworkFileOptions.Names(options))
+            {
+                desc.keep = names;
                 Errors.Check(Native.synfire_network_create_from_memory(context.Raw, data, (ulong)file.Length, &desc,
                                                                        &made));
+            }
             GC.KeepAlive(context);
             return new Network(context, made);
         }
@@ -492,6 +555,41 @@ namespace Synfire
                 return this;
             }
         }
+
+        /// <summary>
+        /// Sets a data set of rows that stay in files, and that may be larger than memory. The rows of several files of an
+        /// array follow each other.
+        /// </summary>
+        /// <param name="set">Which of the network's data sets.</param>
+        /// <param name="options">How to read them; null: all defaults.</param>
+        /// <param name="files">The arrays.</param>
+        public Network OpenData(Data set, DataFileOptions options, params DataFile[] files)
+        {
+            using (Call call = new Call(this))
+            {
+                var list = (synfire_data_file*)call.Memory(files.Length, sizeof(synfire_data_file));
+                for (int i = 0; i < files.Length; ++i)
+                {
+                    list[i] = default(synfire_data_file);
+                    list[i].path = call.Text(Errors.Given(files[i].Path, "files"));
+                    list[i].tensor = call.Text(files[i].Tensor);
+                    list[i].stage = call.Text(files[i].Stage);
+                    list[i].role = (int)files[i].Role;
+                }
+                synfire_network_data_desc desc = synfire_network_data_desc.Init;
+                if (options != null)
+                {
+                    desc.n_readers = options.Readers;
+                    desc.block_rows = options.BlockRows;
+                    desc.window_blocks = options.WindowBlocks;
+                }
+                Errors.Check(Native.synfire_network_open_data(Raw, (int)set, list, (ulong)files.Length, &desc));
+                return this;
+            }
+        }
+
+        /// <summary>The same with all defaults.</summary>
+        public Network OpenData(Data set, params DataFile[] files) { return OpenData(set, null, files); }
 
         /// <summary>
         /// Sets a data set from arrays of the program, one for each stage that needs one. All are copied, or none.

@@ -46,6 +46,13 @@ namespace Synfire
         /// <summary>One of <see cref="Synfire.Initialization"/>. Default: uniform.</summary>
         public Initialization Initialization { get; set; }
 
+        /// <summary>
+        /// <c>true</c>: no connection from input i to output i, as with a mask whose diagonal is 0: for a
+        /// recurrent synapse whose neurons do not read themselves. K must be N. Default: 0. Since ABI 0.3;
+        /// before, it had to be 0.
+        /// </summary>
+        public bool NoSelfConnections { get; set; }
+
         /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
         public double Gain { get; set; }
 
@@ -83,6 +90,7 @@ namespace Synfire
             desc.frozen = Frozen ? 1 : 0;
             desc.gradient_bits = GradientBits;
             desc.initialization = (int)Initialization;
+            desc.no_self_connections = NoSelfConnections ? 1 : 0;
             desc.gain = Gain;
             desc.seed = Seed;
             desc.mask_length = (ulong)Mask.Count;
@@ -173,6 +181,35 @@ namespace Synfire
                 synfire_population_desc desc = Errors.Given(options, "options").Desc(call);
                 synfire_synapse_memory memory = synfire_synapse_memory.Init;
                 Errors.Check(Native.synfire_synapse_query_memory_population(&desc, &memory));
+                return new SynapseMemory(memory);
+            }
+        }
+
+        /// <summary>Creates a synapse with a delay for each connection.</summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="options">What it is created with.</param>
+        public static Synapse Delayed(Context context, DelayedOptions options)
+        {
+            Errors.Given(options, "options");
+            using (Call call = new Call(Errors.Given(context, "context")))
+            {
+                synfire_delayed_desc desc = options.Desc(call);
+                synfire_synapse made;
+                Errors.Check(Native.synfire_synapse_create_delayed(context.Raw, &desc, &made));
+                return new Synapse(context, made);
+            }
+        }
+
+        /// <summary>Bytes that a synapse with these options takes, before anything is allocated.</summary>
+        /// <param name="context">The context it would belong to.</param>
+        /// <param name="options">What it is created with.</param>
+        public static SynapseMemory QueryMemory(Context context, DelayedOptions options)
+        {
+            using (Call call = new Call(Errors.Given(context, "context")))
+            {
+                synfire_delayed_desc desc = Errors.Given(options, "options").Desc(call);
+                synfire_synapse_memory memory = synfire_synapse_memory.Init;
+                Errors.Check(Native.synfire_synapse_query_memory_delayed(&desc, &memory));
                 return new SynapseMemory(memory);
             }
         }
@@ -447,6 +484,124 @@ namespace Synfire
         public override string ToString() { return IsClosed ? "optimizer (closed)" : "optimizer"; }
     }
 
+    /// <summary>Arguments for the creation of a <see cref="Communicator"/>.</summary>
+    public sealed class CommunicatorOptions
+    {
+        /// <summary>One of <see cref="Synfire.Transport"/>.</summary>
+        public Transport Transport { get; set; }
+
+        /// <summary>
+        /// This rank, 0 to <see cref="Size"/> - 1; another one on every thread or process of the group. 0 if
+        /// <see cref="Size"/> is 0.
+        /// </summary>
+        public int Rank { get; set; }
+
+        /// <summary>
+        /// How many ranks the group has, at most 65,536. Default 0: rank and size are those of the environment,
+        /// from the first of these pairs of variables that is there: <c>SYNFIRE_RANK</c> and
+        /// <c>SYNFIRE_WORLD_SIZE</c>, <c>OMPI_COMM_WORLD_RANK</c> and <c>OMPI_COMM_WORLD_SIZE</c>,
+        /// <c>PMI_RANK</c> and <c>PMI_SIZE</c>, <c>SLURM_PROCID</c> and <c>SLURM_NTASKS</c>; without any, those
+        /// of MPI. What MPI says must agree with both.
+        /// </summary>
+        public int Size { get; set; }
+
+        /// <summary>
+        /// The name of the group among those of the process, 1 to 64 bytes: ranks of one name belong together.
+        /// Null: the group without a name. For <see cref="Synfire.Transport.Loopback"/> alone.
+        /// </summary>
+        public string Id { get; set; }
+
+        /// <summary>
+        /// The longest wait for the other ranks, in nanoseconds. Default: 60 seconds. A negative value waits for
+        /// ever.
+        /// </summary>
+        public long TimeoutNs { get; set; }
+
+        internal unsafe synfire_communicator_desc Desc(Call call)
+        {
+            synfire_communicator_desc desc = synfire_communicator_desc.Init;
+            desc.transport = (int)Transport;
+            desc.rank = Rank;
+            desc.size = Size;
+            desc.id = call.Text(Id);
+            desc.timeout_ns = TimeoutNs;
+            return desc;
+        }
+    }
+
+    internal sealed class CommunicatorHandle : NativeHandle
+    {
+        protected override string TypeName { get { return "Communicator"; } }
+
+        protected override void Destroy() { Native.synfire_communicator_destroy(new synfire_communicator(handle)); }
+    }
+
+    /// <summary>
+    /// One rank of a group that trains a network together: <see cref="NetworkOptions.Communicator"/>. Since ABI
+    /// 0.3.
+    /// </summary>
+    public sealed unsafe partial class Communicator : SynfireObject
+    {
+        /// <summary>
+        /// Creates a communicator: every rank of the group makes this call, and it returns when all have. The
+        /// page "Many machines" has programs.
+        /// </summary>
+        /// <param name="context">The context it belongs to.</param>
+        /// <param name="options">Its properties; null means all defaults.</param>
+        public Communicator(Context context, CommunicatorOptions options = null)
+            : base(new CommunicatorHandle())
+        {
+            Context = Errors.Given(context, "context");
+            using (Call call = new Call(context))
+            {
+                synfire_communicator_desc desc = (options ?? new CommunicatorOptions()).Desc(call);
+                synfire_communicator made;
+                Errors.Check(Native.synfire_communicator_create(context.Raw, &desc, &made));
+                Handle.Adopt(made.Value);
+            }
+        }
+
+        internal synfire_communicator Raw { get { return new synfire_communicator(Handle.Value); } }
+
+        /// <summary>The context it belongs to.</summary>
+        public Context Context { get; }
+
+        /// <summary>Which rank this is, and of how many.</summary>
+        public CommunicatorProperties Properties
+        {
+            get
+            {
+                synfire_communicator_properties properties = synfire_communicator_properties.Init;
+                Errors.Check(Native.synfire_communicator_get_properties(Raw, &properties));
+                GC.KeepAlive(this);
+                return new CommunicatorProperties(properties);
+            }
+        }
+
+        /// <summary>
+        /// Waits until every rank has made this call: for example, until rank 0 has written a file that the
+        /// others read.
+        /// </summary>
+        public void Barrier()
+        {
+            Errors.Check(Native.synfire_communicator_barrier(Raw));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>
+        /// Gives up a group: calls of all ranks that wait for each other, also of this one on another thread, and
+        /// all later ones return <see cref="Status.ErrorPeerLost"/>. For a program that cannot go on.
+        /// </summary>
+        public void Abort()
+        {
+            Errors.Check(Native.synfire_communicator_abort(Raw));
+            GC.KeepAlive(this);
+        }
+
+        /// <summary>A description in words.</summary>
+        public override string ToString() { return IsClosed ? "communicator (closed)" : "communicator"; }
+    }
+
     /// <summary>Arguments for the creation of a <see cref="Network"/>.</summary>
     public sealed class NetworkOptions
     {
@@ -481,9 +636,10 @@ namespace Synfire
         /// <summary>
         /// <c>true</c>: spikes and potentials between the stages and their gradients are transient
         /// (<see cref="MemoryKind.Transient"/>), which takes less memory, and
-        /// <see cref="Network.GetBuffer{T}(string)"/> does not give them out. Where a layer of the network has
-        /// fewer active rows than the batch (<see cref="Native.synfire_layer_set_n_active"/>), what belongs to
-        /// other rows is then undefined. A network that is made of a file has 0. Default: 0. @since ABI 0.3
+        /// <see cref="Network.GetBuffer{T}(string)"/> gives out only those that the program has asked for
+        /// (<see cref="Network.Keep(string)"/>). Where a layer of the network has fewer active rows than the
+        /// batch (<see cref="Native.synfire_layer_set_n_active"/>), what belongs to other rows is then undefined.
+        /// A network that is made of a file has 0. Default: 0. @since ABI 0.3
         /// </summary>
         public bool TransientArrays { get; set; }
 
@@ -493,6 +649,17 @@ namespace Synfire
         /// arrays on to each other. Default: <see cref="Synfire.OwnLoss.None"/>. Since ABI 0.3.
         /// </summary>
         public OwnLoss OwnLoss { get; set; }
+
+        /// <summary>
+        /// The ranks that train and evaluate the network together, each a part of the rows of every batch: rank r
+        /// of W ranks has the rows from the integer part of r B / W to that of (r + 1) B / W. Each rank makes the
+        /// same calls with the same stages, values and data; building, new data, training and evaluation are
+        /// calls that wait for the other ranks, and compare. Results and files have the bits of one rank.
+        /// Inference is each rank's own, with all B rows. <see cref="Batch"/> must be at least W,
+        /// <see cref="OwnLoss"/> 0, and graphs of training and evaluation are not given out. Null: none. Since
+        /// ABI 0.3.
+        /// </summary>
+        public Communicator Communicator { get; set; }
 
         internal synfire_network_desc Desc(Call call)
         {
@@ -505,6 +672,7 @@ namespace Synfire
             desc.n_slots = Slots;
             desc.transient_arrays = TransientArrays ? 1 : 0;
             desc.own_loss = (int)OwnLoss;
+            desc.communicator = call.Use(Communicator);
             return desc;
         }
     }
@@ -536,10 +704,14 @@ namespace Synfire
                 synfire_network made;
                 Errors.Check(Native.synfire_network_create(context.Raw, &desc, &made));
                 Handle.Adopt(made.Value);
+                Uses = call.Used;
             }
         }
 
         internal synfire_network Raw { get { return new synfire_network(Handle.Value); } }
+
+        // The arguments of its creation: it keeps the buffers and objects that it uses.
+        internal IReadOnlyList<SynfireObject> Uses { get; }
 
         /// <summary>The context it belongs to.</summary>
         public Context Context { get; }
@@ -594,7 +766,7 @@ namespace Synfire
             return this;
         }
 
-        /// <summary>Adds the readout. It has no values.</summary>
+        /// <summary>Adds the readout.</summary>
         public Network AddReadout(string name, Readout reduction, bool ofSpikes = false)
         {
             byte* nameText = stackalloc byte[Synfire.Name.Capacity];
@@ -721,6 +893,21 @@ namespace Synfire
             fixed (float* weightsData = &MemoryMarshal.GetReference(weights))
                 Errors.Check(Native.synfire_network_set_class_weights(Raw, stageText, weightsData,
                                                                       (ulong)weights.Length));
+            GC.KeepAlive(this);
+            return this;
+        }
+
+        /// <summary>
+        /// Asks for arrays that training, evaluation and inference shall leave behind:
+        /// <see cref="Network.GetBuffer{T}(string)"/> gives them out. Each replay overwrites them with those of
+        /// its own rows. A network keeps nothing that nobody asks for and no stage reads, and what is kept
+        /// changes no bit of any result.
+        /// </summary>
+        public Network Keep(string names)
+        {
+            byte[] namesText = Synfire.Name.Long(names, "names");
+            fixed (byte* namesData = namesText)
+                Errors.Check(Native.synfire_network_keep(Raw, namesData));
             GC.KeepAlive(this);
             return this;
         }
@@ -894,6 +1081,22 @@ namespace Synfire
         }
 
         /// <summary>
+        /// Reads the monitor of a stage, which adds up inside the replays (<see cref="Network.Keep(string)"/>).
+        /// Counts are integers and sums are in f64 in a fixed order, so that the numbers are the same on every
+        /// machine. A call that trains, evaluates or infers begins anew; replays that the program launches itself
+        /// are added. A call that fails may have changed what was added up.
+        /// </summary>
+        public NetworkMonitor GetMonitor(string stage, bool restart = false)
+        {
+            byte* stageText = stackalloc byte[Synfire.Name.Capacity];
+            Synfire.Name.Write(stage, stageText, "stage");
+            synfire_network_monitor monitor = synfire_network_monitor.Init;
+            Errors.Check(Native.synfire_network_get_monitor(Raw, stageText, restart ? 1 : 0, &monitor));
+            GC.KeepAlive(this);
+            return new NetworkMonitor(monitor);
+        }
+
+        /// <summary>
         /// Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser
         /// that it made. <see cref="Network.QueryMemory()"/> says before what it will need.
         /// </summary>
@@ -924,6 +1127,24 @@ namespace Synfire
                 Errors.Check(Native.synfire_network_save(Raw, pathData));
             GC.KeepAlive(this);
             return this;
+        }
+
+        /// <summary>
+        /// Saves a network in files of limited size, as other tools do with large models. If its tensors have at
+        /// most <paramref name="shardBytes"/> bytes, this is <see cref="Network.Save(string)"/>. Otherwise the
+        /// tensors are divided among N files beside the path <c>"NAME.safetensors"</c>,
+        /// <c>"NAME-00001-of-0000N.safetensors"</c> and so on, each a safetensors file of at most that many bytes
+        /// of tensors, or with one larger tensor; and <c>"NAME.safetensors.index.json"</c> says which file has
+        /// which tensor. Functions that load take the path of the index in place of that of a file.
+        /// </summary>
+        public ulong SaveShards(string path, ulong shardBytes)
+        {
+            byte[] pathText = Synfire.Name.Long(path, "path");
+            ulong shards;
+            fixed (byte* pathData = pathText)
+                Errors.Check(Native.synfire_network_save_shards(Raw, pathData, shardBytes, &shards));
+            GC.KeepAlive(this);
+            return shards;
         }
 
         /// <summary>
@@ -1057,6 +1278,89 @@ namespace Synfire
             desc.upper = Upper;
             desc.sigma = Sigma;
             desc.frozen = Frozen ? 1 : 0;
+            return desc;
+        }
+    }
+
+    /// <summary>The description of a <see cref="Synapse"/> of another kind.</summary>
+    public sealed class DelayedOptions
+    {
+        /// <summary>
+        /// Type of the arrays, outputs and gradients: <see cref="DType.F32"/> (default) or
+        /// <see cref="DType.F64"/>.
+        /// </summary>
+        public DType Dtype { get; set; }
+
+        /// <summary>Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.</summary>
+        public long Inputs { get; set; }
+
+        /// <summary>Outputs N, at least 1.</summary>
+        public long Outputs { get; set; }
+
+        /// <summary>The longest delay M in steps, 1 to 255.</summary>
+        public int MaxDelay { get; set; }
+
+        /// <summary>
+        /// <c>true</c>: delays are learnt. Default <c>false</c>: they are fixed, whole, and have no gradient.
+        /// </summary>
+        public bool LearnDelays { get; set; }
+
+        /// <summary>
+        /// The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must
+        /// be 0 with fixed delays.
+        /// </summary>
+        public double Width { get; set; }
+
+        /// <summary><c>true</c>: with a bias. Default <c>false</c>: without.</summary>
+        public bool Bias { get; set; }
+
+        /// <summary><c>true</c>: without gradients. Default <c>false</c>: with.</summary>
+        public bool Frozen { get; set; }
+
+        /// <summary>As <see cref="SynapseOptions.GradientBits"/>.</summary>
+        public int GradientBits { get; set; }
+
+        /// <summary>As <see cref="SynapseOptions.Initialization"/>, of weights and bias.</summary>
+        public Initialization Initialization { get; set; }
+
+        /// <summary>As <see cref="SynapseOptions.WeightBits"/>, of the w[n, k, d].</summary>
+        public int WeightBits { get; set; }
+
+        /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
+        public double Gain { get; set; }
+
+        /// <summary>Any number. Different seeds give independent weights and delays.</summary>
+        public ulong Seed { get; set; }
+
+        /// <summary>
+        /// The delays <c>[N, K]</c> at the start, each from 0 to M, and whole if they are fixed. Read during the
+        /// call. Default: drawn with <see cref="Seed"/>, uniform from 0 to M.
+        /// </summary>
+        public IList<double> Delays { get; } = new List<double>();
+
+        /// <summary>As <see cref="SynapseOptions.Mask"/>: connections <c>[N, K]</c>.</summary>
+        public IList<byte> Mask { get; } = new List<byte>();
+
+        internal unsafe synfire_delayed_desc Desc(Call call)
+        {
+            synfire_delayed_desc desc = synfire_delayed_desc.Init;
+            desc.dtype = (int)Dtype;
+            desc.n_inputs = Inputs;
+            desc.n_outputs = Outputs;
+            desc.max_delay = MaxDelay;
+            desc.learn_delays = LearnDelays ? 1 : 0;
+            desc.width = Width;
+            desc.bias = Bias ? 1 : 0;
+            desc.frozen = Frozen ? 1 : 0;
+            desc.gradient_bits = GradientBits;
+            desc.initialization = (int)Initialization;
+            desc.weight_bits = WeightBits;
+            desc.gain = Gain;
+            desc.seed = Seed;
+            desc.delays_length = (ulong)Delays.Count;
+            desc.delays = (double*)call.Numbers(Delays);
+            desc.mask_length = (ulong)Mask.Count;
+            desc.mask = (byte*)call.Numbers(Mask);
             return desc;
         }
     }
@@ -1358,8 +1662,8 @@ namespace Synfire
         public int GradientBits { get; }
 
         /// <summary>
-        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c>, <c>"population"</c> or
-        /// <c>"normalization"</c>. A constant string that lives as long as the library.
+        /// The kind: <c>"dense"</c>, <c>"one_to_one"</c>, <c>"conv2d"</c>, <c>"population"</c>, <c>"delayed"</c>
+        /// or <c>"normalization"</c>. A constant string that lives as long as the library.
         /// </summary>
         public string Kind { get; }
 
@@ -1465,6 +1769,26 @@ namespace Synfire
         public ulong StateBytes { get; }
     }
 
+    /// <summary>The properties of a communicator: <see cref="Communicator.Properties"/>. Since ABI 0.3.</summary>
+    public sealed partial class CommunicatorProperties
+    {
+        internal CommunicatorProperties(synfire_communicator_properties raw)
+        {
+            Transport = (Transport)raw.transport;
+            Rank = raw.rank;
+            Size = raw.size;
+        }
+
+        /// <summary>One of <see cref="Synfire.Transport"/>, but <see cref="Synfire.Transport.Auto"/>.</summary>
+        public Transport Transport { get; }
+
+        /// <summary>This rank.</summary>
+        public int Rank { get; }
+
+        /// <summary>How many ranks there are.</summary>
+        public int Size { get; }
+    }
+
     /// <summary>
     /// Memory of a network, in bytes: <see cref="Network.QueryMemory()"/>. On a host context, device memory is
     /// ordinary memory.
@@ -1509,7 +1833,8 @@ namespace Synfire
 
         /// <summary>
         /// The data sets that the network has now, in device memory, or in page-locked memory with the input's
-        /// value <c>"pinned"</c>.
+        /// value <c>"pinned"</c>. Of data in files (<see cref="Native.synfire_network_open_data"/>), what is in
+        /// memory, page-locked too.
         /// </summary>
         public ulong DataBytes { get; }
     }
@@ -1575,6 +1900,48 @@ namespace Synfire
         /// batches of the call. Since ABI 0.3.
         /// </summary>
         public double RateLoss { get; }
+    }
+
+    /// <summary>
+    /// The monitor of one stage of a network: <see cref="Network.GetMonitor(string, bool)"/>. Numbers that the
+    /// stage does not have are NaN. Since ABI 0.3.
+    /// </summary>
+    public sealed partial class NetworkMonitor
+    {
+        internal NetworkMonitor(synfire_network_monitor raw)
+        {
+            Replays = raw.n_replays;
+            Rate = raw.rate;
+            Silent = raw.silent;
+            WeightNorm = raw.weight_norm;
+            GradientNorm = raw.gradient_norm;
+        }
+
+        /// <summary>How many replays it covers: all of neurons; those that compute gradients of weights.</summary>
+        public ulong Replays { get; }
+
+        /// <summary>
+        /// The spikes of neurons per neuron and step, 0 to 1; 0 without a replay. Steps beyond a row's length and
+        /// rows that are not in the batch do not count.
+        /// </summary>
+        public double Rate { get; }
+
+        /// <summary>
+        /// The fraction of the neurons that have not fired in any of the replays, 0 to 1; 0 without a replay.
+        /// </summary>
+        public double Silent { get; }
+
+        /// <summary>
+        /// The Euclidean norm of the weights that the stage has now, without the bias: gamma of a normalisation,
+        /// mu of a population code.
+        /// </summary>
+        public double WeightNorm { get; }
+
+        /// <summary>
+        /// The root of the mean, over the replays, of the squared Euclidean norm of their gradient; 0 without a
+        /// replay. NaN too if they are not trained. With one replay, the norm of its gradient.
+        /// </summary>
+        public double GradientNorm { get; }
     }
 
     public sealed unsafe partial class Context
@@ -1647,6 +2014,13 @@ namespace Synfire
 
     internal sealed unsafe partial class Call
     {
+        public synfire_communicator Use(Communicator used)
+        {
+            if (used == null) return default(synfire_communicator);
+            Hold(used);
+            return used.Raw;
+        }
+
         public synfire_optimizer Use(Optimizer used)
         {
             if (used == null) return default(synfire_optimizer);

@@ -80,8 +80,8 @@ namespace Synfire
         /// <summary>
         /// As <see cref="SynapseForwardArguments.Active"/>: X of other rows is +0, and they count in no gradient
         /// of the synapse, nor do rows that are not active in the layer
-        /// (<see cref="Native.synfire_layer_set_n_active"/>). Only with <see cref="Synapse"/>. Read. Its shape is
-        /// <c>[1]</c>. Optional.
+        /// (<see cref="Native.synfire_layer_set_n_active"/>). The same holds for the recurrent synapse. Only with
+        /// <see cref="Synapse"/>. Read. Its shape is <c>[1]</c>. Optional.
         /// </summary>
         public BufferBase Active { get; set; }
 
@@ -96,6 +96,34 @@ namespace Synfire
 
         /// <summary>As <see cref="WSeq"/>, of those variables. Default: none.</summary>
         public IDictionary<string, BufferBase> StateSeq { get; } = new Dictionary<string, BufferBase>();
+
+        /// <summary>
+        /// A synapse from the layer's spikes to its X: of spikes, with N inputs, N outputs and the type of the
+        /// layer's arithmetic. It may be <see cref="Synapse"/> itself. Default: null, no recurrence; LI has none.
+        /// Since ABI 0.3.
+        /// </summary>
+        public Synapse RecurrentSynapse { get; set; }
+
+        /// <summary>
+        /// Steps from a spike to its effect, with <see cref="RecurrentSynapse"/>: 1 to
+        /// synfire_layer_desc.history_steps. Otherwise 0. Since ABI 0.3.
+        /// </summary>
+        public long RecurrentDelay { get; set; }
+
+        /// <summary>
+        /// Spikes of the <see cref="RecurrentDelay"/> steps before the first, the earliest step first, read:
+        /// <see cref="DType.Bits"/> <c>[recurrent_delay, B, ceil(N/32)]</c>. Given exactly if <see cref="VInit"/>
+        /// and <see cref="RecurrentSynapse"/> are; the layer's history is then neither read nor written. Since
+        /// ABI 0.3. Its shape is <c>[D, B, N]</c>. Optional.
+        /// </summary>
+        public BufferBase SpikesInit { get; set; }
+
+        /// <summary>
+        /// Spikes of the last <see cref="RecurrentDelay"/> steps likewise, written: the <see cref="SpikesInit"/>
+        /// of the window that follows. Optional; only with <see cref="RecurrentSynapse"/>. Since ABI 0.3. Its
+        /// shape is <c>[D, B, N]</c>.
+        /// </summary>
+        public BufferBase SpikesFinal { get; set; }
 
         internal unsafe synfire_forward_desc Desc(Call call)
         {
@@ -144,6 +172,10 @@ namespace Synfire
                 at->buffer = call.Use(Errors.Given(entry.Value, "StateSeq"));
             }
             desc.state_seq = stateSeq;
+            desc.recurrent_synapse = call.Use(RecurrentSynapse);
+            desc.recurrent_delay = RecurrentDelay;
+            desc.spikes_init = call.Use(SpikesInit);
+            desc.spikes_final = call.Use(SpikesFinal);
             return desc;
         }
     }
@@ -219,8 +251,9 @@ namespace Synfire
         public BufferBase GradSynapseInput { get; set; }
 
         /// <summary>
-        /// <c>true</c>: gradients of weights and bias are added to what the synapse holds. Default <c>false</c>:
-        /// they replace it.
+        /// <c>true</c>: gradients of weights and bias are added to what the synapse, and the recurrent one,
+        /// holds. Default <c>false</c>: they replace it. If both are the same synapse, the recurrent gradients
+        /// are added to the others.
         /// </summary>
         public bool AddSynapseGradients { get; set; }
 
@@ -231,8 +264,8 @@ namespace Synfire
         public bool AddInputGradient { get; set; }
 
         /// <summary>
-        /// <c>true</c>: gradients of weights and bias are not computed, and the synapse's are left as they are.
-        /// Default <c>false</c>.
+        /// <c>true</c>: gradients of weights and bias are not computed, and those of the synapse, and of the
+        /// recurrent one, are left as they are. Default <c>false</c>.
         /// </summary>
         public bool SkipSynapseGradients { get; set; }
 
@@ -247,6 +280,20 @@ namespace Synfire
 
         /// <summary>As <see cref="GradWInit"/>, of those variables. Default: none.</summary>
         public IDictionary<string, BufferBase> GradStateInit { get; } = new Dictionary<string, BufferBase>();
+
+        /// <summary>
+        /// dL/dS of the last <c>recurrent_delay</c> steps, read; added to that of these steps: the
+        /// <see cref="GradSpikesInit"/> of the window that follows. f32 (f64 in an f64 layer). Optional; only
+        /// after a forward with a recurrent synapse. Since ABI 0.3. Its shape is <c>[D, B, N]</c>.
+        /// </summary>
+        public BufferBase GradSpikesFinal { get; set; }
+
+        /// <summary>
+        /// dL/dS of the <c>recurrent_delay</c> steps before the first one, written: +0 where no step reads them.
+        /// f32 (f64 in an f64 layer). Optional; only after a forward with a recurrent synapse. Since ABI 0.3. Its
+        /// shape is <c>[D, B, N]</c>.
+        /// </summary>
+        public BufferBase GradSpikesInit { get; set; }
 
         internal unsafe synfire_backward_desc Desc(Call call)
         {
@@ -306,6 +353,8 @@ namespace Synfire
                 at->buffer = call.Use(Errors.Given(entry.Value, "GradStateInit"));
             }
             desc.grad_state_init = gradStateInit;
+            desc.grad_spikes_final = call.Use(GradSpikesFinal);
+            desc.grad_spikes_init = call.Use(GradSpikesInit);
             return desc;
         }
     }
@@ -2289,8 +2338,8 @@ namespace Synfire
     public sealed class CopyRowsArguments
     {
         /// <summary>
-        /// The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is
-        /// written: its rows can be copied to other rows of it.
+        /// The layer to read, of the same model, number of neurons, arithmetic and number of steps in its
+        /// history. It may be the layer that is written: its rows can be copied to other rows of it.
         /// </summary>
         public Layer Source { get; set; }
 
@@ -2380,6 +2429,13 @@ namespace Synfire
     /// </summary>
     public sealed class SynapseForwardArguments
     {
+        /// <summary>
+        /// <c>true</c>: a synapse with learnt delays rounds each D[n, k] to the nearest step, half-way ones up:
+        /// w[n, k, d] is W[n, k] there and 0 elsewhere, as in an evaluation. Default <c>false</c>. Has no effect
+        /// on other synapses. Since ABI 0.3.
+        /// </summary>
+        public bool RoundDelays { get; set; }
+
         /// <summary>Steps T, at least 1.</summary>
         public long Steps { get; set; }
 
@@ -2425,9 +2481,24 @@ namespace Synfire
         /// </summary>
         public long MaskChannels { get; set; }
 
+        /// <summary>
+        /// The spikes of the last M steps before step 0, the earliest one first, for a synapse with delays; any
+        /// other one refuses it. <see cref="DType.Bits"/> (<c>[M, B, ceil(K/32)]</c> words), read. Default: there
+        /// were none. Since ABI 0.3. Its shape is <c>[M, B, K]</c>. Optional.
+        /// </summary>
+        public BufferBase History { get; set; }
+
+        /// <summary>
+        /// The <see cref="History"/> of the next T steps, likewise, written; rows that are not active get theirs
+        /// of <see cref="History"/>. Must not overlap <see cref="History"/>, which the backward reads: copy it
+        /// there after that. Since ABI 0.3. Its shape is <c>[M, B, K]</c>. Optional.
+        /// </summary>
+        public BufferBase NextHistory { get; set; }
+
         internal synfire_synapse_forward_desc Desc(Call call)
         {
             synfire_synapse_forward_desc desc = synfire_synapse_forward_desc.Init;
+            desc.round_delays = RoundDelays ? 1 : 0;
             desc.n_steps = Steps;
             desc.batch = Batch;
             desc.input = call.Use(Errors.Given(Input, "Input"));
@@ -2436,6 +2507,8 @@ namespace Synfire
             desc.input_mask = call.Use(InputMask);
             desc.input_scale = call.Use(InputMask == null ? InputScale : Errors.Given(InputScale, "InputScale"));
             desc.mask_channels = MaskChannels;
+            desc.history = call.Use(History);
+            desc.next_history = call.Use(NextHistory);
             return desc;
         }
     }
@@ -2503,6 +2576,13 @@ namespace Synfire
         /// </summary>
         public long MaskChannels { get; set; }
 
+        /// <summary>
+        /// As <see cref="SynapseForwardArguments.History"/>, and the same as in the forward: its spikes count in
+        /// the gradients of the arrays, and have no dL/dx. Since ABI 0.3. Read. Its shape is <c>[M, B, K]</c>.
+        /// Optional.
+        /// </summary>
+        public BufferBase History { get; set; }
+
         internal synfire_synapse_backward_desc Desc(Call call)
         {
             synfire_synapse_backward_desc desc = synfire_synapse_backward_desc.Init;
@@ -2517,6 +2597,7 @@ namespace Synfire
             desc.input_mask = call.Use(InputMask);
             desc.input_scale = call.Use(InputMask == null ? InputScale : Errors.Given(InputScale, "InputScale"));
             desc.mask_channels = MaskChannels;
+            desc.history = call.Use(History);
             return desc;
         }
     }

@@ -48,6 +48,59 @@ namespace Synfire.Tests
             }
         }
 
+        // Models with a current and with an adaptive threshold, and the rules of firing, against numbers that were worked
+        // out in fractions. X of neuron n at step t is (5t + 3n) mod 8, halved.
+        public static void ModelsAndRules()
+        {
+            float[,] values = new float[6, 4];
+            for (int i = 0; i < 24; ++i) values[i / 4, i % 4] = (5 * (i / 4) + 3 * (i % 4)) % 8 / 2.0f;
+            using (Context context = new Context(Backend.Host))
+            using (Buffer<float> x = context.CreateBuffer<float>(values))
+            {
+                Action<LayerOptions, Action<Layer>, string, string, float[], float[]> check =
+                    (options, set, fired, second, wantedV, wantedSecond) =>
+                {
+                    using (Layer layer = new Layer(context, steps: 6, neurons: 4, options: options))
+                    using (Buffer<float> spikes = layer.CreateSequence<float>())
+                    {
+                        set(layer);
+                        layer.Forward(new ForwardArguments { X = x, Spikes = spikes });
+                        Check.Equal(string.Concat(spikes.Span.ToArray().Select(s => s == 1 ? '1' : '0')), fired,
+                                    "spikes of " + options.Model);
+                        float[] found = new float[4];
+                        layer.ReadState<float>("v", found);
+                        Check.That(found.SequenceEqual(wantedV), "v of " + options.Model + ": " + string.Join(" ", found));
+                        layer.ReadState<float>(second, found);
+                        Check.That(found.SequenceEqual(wantedSecond),
+                                   second + " of " + options.Model + ": " + string.Join(" ", found));
+                    }
+                };
+                check(new LayerOptions { Model = Model.Alif, Reset = Reset.Soft }, layer =>
+                {
+                    layer.SetParameter("tau", 2);
+                    layer.SetParameter("rho", 0.5);
+                    layer.SetParameter("beta_a", 1);
+                }, "001010010100101001010010", "a", new[] { 0.953125f, 1.4296875f, 0.8125f, 0.6953125f },
+                      new[] { 0.15625f, 0.3125f, 0.640625f, 0.28125f });
+                check(new LayerOptions { Model = Model.CubaLif }, layer =>
+                {
+                    layer.SetParameter("tau", 4);
+                    layer.SetParameter("tau_syn", 2);
+                    layer.SetParameter("gain", 2);
+                    layer.SetParameter("input_gain", 1);
+                }, "000000101101101011010110", "current", new[] { 0.6640625f, 0, 0, 0.66015625f },
+                      new[] { 1.328125f, 2.1796875f, 2.40625f, 1.3203125f });
+                check(new LayerOptions { Model = Model.Lif, Reset = Reset.SoftDelayed },
+                      layer => layer.SetParameter("tau", 2), "001010010100101001010010", "countdown",
+                      new[] { 0.703125f, 0.9296875f, 1.84375f, 0.1953125f }, new float[] { 0, 0, 1, 0 });
+                // Two channels, each with a threshold of its own. At step 4 a neuron is at its threshold and does not
+                // fire.
+                check(new LayerOptions { Model = Model.If, StrictThreshold = true, RefractorySteps = 2 },
+                      layer => layer.SetParameter("v_threshold", new[] { 1, 2.5 }), "001010010100001010000001",
+                      "countdown", new float[] { 0, 2, 0, 0 }, new float[] { 2, 0, 1, 3 });
+            }
+        }
+
         // IF, one step: dL/dX is the derivative of the surrogate.
         public static void Gradients()
         {

@@ -80,6 +80,39 @@ namespace Synfire.Tests
             }
         }
 
+        // An array of NumPy.
+        private static string Npy(string name, string descr, string shape, Array elements)
+        {
+            string dictionary = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': (" + shape + "), }";
+            byte[] bytes = new byte[elements.Length * 4];
+            System.Buffer.BlockCopy(elements, 0, bytes, 0, bytes.Length);
+            byte[] head = { 0x93, (byte)'N', (byte)'U', (byte)'M', (byte)'P', (byte)'Y', 1, 0, 118, 0 };
+            string path = System.IO.Path.GetTempFileName() + name + ".npy";
+            System.IO.File.WriteAllBytes(
+                path, head.Concat(System.Text.Encoding.ASCII.GetBytes(dictionary.PadRight(118))).Concat(bytes).ToArray());
+            return path;
+        }
+
+        public static void RowsStayInFiles()
+        {
+            float[] rates = Enumerable.Range(0, Rows * Inputs).Select(i => i % 4 / 4f).ToArray();
+            uint[] labels = Enumerable.Range(0, Rows).Select(row => (uint)row % 2).ToArray();
+            string inputs = Npy("rates", "<f4", Rows + ", " + Inputs, rates), numbers = Npy("labels", "<u4", Rows + ",", labels);
+            using (Context context = new Context(Backend.Host))
+            using (Network network = Built(context))
+            {
+                double expected = network.Evaluate().Loss;
+                var files = new[] { new DataFile(ArrayRole.Inputs, inputs, null, "rates"),
+                                    new DataFile(ArrayRole.Labels, numbers) };
+                Check.That(network.OpenData(Data.Evaluation, files).Evaluate().Loss == expected, "the same rows");
+                var options = new DataFileOptions { BlockRows = 2, WindowBlocks = 1, Readers = 1 };
+                Check.That(network.OpenData(Data.Training, options, files).Train().Epoch == 1, "an epoch");
+                Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-ARRAY", () => network.OpenData(Data.Training, files[0]));
+            }
+            System.IO.File.Delete(inputs);
+            System.IO.File.Delete(numbers);
+        }
+
         // Rows in arrays: each has its output, whatever rows are beside it.
         public static void TakesAndGivesArrays()
         {
@@ -157,6 +190,54 @@ namespace Synfire.Tests
                 network.Build();
                 byte[] file = more.SaveToMemory();
                 Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-OTHER", () => network.LoadFromMemory(file));
+            }
+        }
+
+        // Stages of maps that cannot be are refused, and their names stay free.
+        public static void MapsAreChecked()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = new Network(context, new NetworkOptions { Steps = 2 }))
+            using (Network large = new Network(context, new NetworkOptions { Steps = 2 }))
+            {
+                Action<string, string, StageValues> refused = (word, kind, values) =>
+                    Refused(Status.ErrorInvalidArgument, word, () => network.AddStage(kind, "y", values));
+                network.AddStage("input", "x", new StageValues { { "kind", "spikes" }, { "height", 3 }, { "width", 4 },
+                                                                 { "channels", 6 } });
+                refused("SYN-CONV-KERNEL", "conv2d", new StageValues { { "output_channels", 4 }, { "kernel", 5 } });
+                refused("SYN-CONV-GROUPS", "conv2d", new StageValues { { "output_channels", 4 }, { "groups", 4 } });
+                refused("SYN-POOL-WINDOW", "pool", new StageValues { { "kind", "sum" }, { "window", 5 } });
+                network.AddStage("conv2d", "y", new StageValues { { "output_channels", 4 }, { "kernel", 3 } });
+                Refused(Status.ErrorInvalidArgument, "[2, 1, 3x4x6] of stage \"x\" and [2, 1, 1x2x4] of stage \"y\"",
+                        () => network.AddStage("sum", "z", null, "x", "y"));
+                Refused(Status.ErrorInvalidArgument, "SYN-SYNAPSE-MASK", () => network.SetMask("y", new byte[10]));
+                large.AddStage("input", "x", new StageValues { { "kind", "counts" }, { "bound", 255 }, { "height", 300 },
+                                                               { "width", 300 }, { "channels", 1 } });
+                Refused(Status.ErrorUnsupported, "SYN-POOL-BOUND",
+                        () => large.AddStage("pool", "y", new StageValues { { "kind", "sum" } }));
+            }
+        }
+
+        // V = (X + v_rest) / 2 with a v_rest for each channel. The loss is the mean of V^2 over four neurons, and a step
+        // of SGD takes off the sum of V / 4 over the places of a channel.
+        public static void ChannelsHaveParametersOfTheirOwn()
+        {
+            using (Context context = new Context(Backend.Host))
+            using (Network network = new Network(context, new NetworkOptions { Steps = 1 }))
+            using (Buffer<float> x = context.CreateBuffer<float>(new float[] { 1, 2, 3, 4 }))
+            using (Buffer<float> targets = context.CreateBuffer<float>(new float[4]))
+            {
+                network.AddStage("input", "x", new StageValues { { "kind", "values" }, { "height", 2 },
+                                                                 { "channels", 2 } })
+                    .AddStage("neurons", "v", new StageValues { { "model", "li" }, { "tau", 2 } }, "x")
+                    .SetScope("v", "v_rest", Scope.Channel).TrainParameter("v", "v_rest", false, 1, 0)
+                    .AddStage("readout", "out", new StageValues { { "reduction", "last" } }, new StageInput("v", "v"))
+                    .AddLoss("loss", LossKind.MeanSquaredError).AddOptimizer("sgd", OptimizerKind.Sgd, 1).Build();
+                network.SetArrays(Data.Training, 1, new StageArray("x", ArrayRole.Inputs, x),
+                                  new StageArray("loss", ArrayRole.Targets, targets));
+                Check.Equal(network.Train(1).Loss, 1.875, "the loss");
+                using (Layer v = network.GetLayer("v"))
+                    Check.That(v.GetParameter("v_rest").SequenceEqual(new[] { -0.5, -0.75 }), "one for each channel");
             }
         }
 
@@ -341,6 +422,20 @@ namespace Synfire.Tests
                     looped.Infer(rates, 1, scores);
                     Check.That(replaced.Span[0] == 2, "two numbers are replaced");
                 }
+                // A program asks for arrays, monitors, and readouts that continue.
+                var asked = new NetworkFileOptions { Keep = "hidden.v hidden.counts hidden.monitor", Continues = true };
+                using (Network watched = Network.FromMemory(context, file, asked))
+                using (Buffer<float> v = watched.GetBuffer<float>("hidden.v"))
+                {
+                    NetworkMonitor hidden = watched.GetMonitor("hidden", true);
+                    Check.That(v.Length > 0 && hidden.Replays == 0 && double.IsNaN(hidden.WeightNorm), "it is kept");
+                    Check.That(watched.GetValue("scores", "continues") == 1, "the readout continues");
+                    Refused(Status.ErrorInvalidArgument, "SYN-NETWORK-MONITOR", () => watched.GetMonitor("scores"));
+                }
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK-NOT-KEPT", () => network.GetBuffer<float>("hidden.v"));
+                Refused(Status.ErrorWrongOrder, "SYN-NETWORK-BUILT", () => network.Keep("hidden.v"));
+                Refused(Status.ErrorInvalidArgument, "did you mean \"hidden.spikes\"",
+                        () => Network.FromMemory(context, file, new NetworkFileOptions { Keep = "hidden.spike" }));
                 network.Train(2);
                 Check.That(network.Load(path).SaveToMemory().SequenceEqual(file), "loaded from a file");
                 File.Delete(path);

@@ -157,6 +157,7 @@ namespace Synfire.Tests
             }
             Convolution(context_);
             Cells(context_);
+            Delays(context_);
         }
 
         // Two cells for each of two numbers.
@@ -175,6 +176,24 @@ namespace Synfire.Tests
                 input.Upload(new float[] { -1, 1 });
                 synapse.Forward(new SynapseForwardArguments { Steps = 1, Batch = 1, Input = input, Output = output });
                 Check.That(Elements(output)[0] == 1 && Elements(output)[3] == 1 && Elements(output)[1] < 0.2f, "y");
+            }
+        }
+
+        // A spike that arrives a step later.
+        private static void Delays(Context context)
+        {
+            DelayedOptions options = new DelayedOptions { Inputs = 1, Outputs = 1, MaxDelay = 2 };
+            options.Delays.Add(1);
+            using (Synapse synapse = Synapse.Delayed(context, options))
+            using (Buffer<float> output = context.CreateBuffer<float>(MemoryKind.Device, 3))
+            using (Buffer<float> input = context.CreateBuffer<float>(MemoryKind.Device, 3))
+            {
+                Check.That(synapse.Info.Kind == "delayed", "what it is");
+                Check.That(Synapse.QueryMemory(context, options).WeightBytes == 8, "bytes of the weight and the delay");
+                synapse.Write<float>("weight", new float[] { 3 });
+                input.Upload(new float[] { 1, 0, 0 });
+                synapse.Forward(new SynapseForwardArguments { Steps = 3, Batch = 1, Input = input, Output = output });
+                Same(Elements(output), new float[] { 0, 3, 0 }, "y");
             }
         }
 
@@ -251,6 +270,34 @@ namespace Synfire.Tests
                 forward.X = forward.SynapseInput = null;
                 Missing(() => layer.Forward(forward), "SynapseInput");
                 Missing(() => context_.Loss(new LossArguments { Source = x, Classes = 3, Loss = rest }), "Labels");
+            }
+        }
+
+        // Two neurons that wake each other: a spike goes back and forth, also from one call to the next.
+        public static void ALayerThatReadsItsOwnSpikes()
+        {
+            var options = new SynapseOptions { Inputs = 2, Outputs = 2, NoSelfConnections = true };
+            using (Synapse back = new Synapse(context_, options))
+            using (Layer layer = new Layer(context_, steps: 3, neurons: 2,
+                                           options: new LayerOptions { Model = Model.If, HistorySteps = 1 }))
+            using (Buffer<float> x = layer.CreateSequence<float>(), spikes = layer.CreateSequence<float>())
+            using (Buffer<float> grad = layer.CreateSequence<float>())
+            {
+                var weights = new float[] { 1, 1, 1, 1 };
+                back.Write<float>("weight", weights);
+                back.Read<float>("weight", weights);
+                Same(weights, new float[] { 0, 1, 1, 0 }, "weights");
+                x.Upload(new float[] { 1, 0, 0, 0, 0, 0 });
+                grad.Fill(1);
+                var forward = new ForwardArguments { X = x, RecurrentSynapse = back, RecurrentDelay = 1, Spikes = spikes };
+                layer.Forward(forward);
+                Same(Elements(spikes), new float[] { 1, 0, 0, 1, 1, 0 }, "spikes");
+                layer.Backward(new BackwardArguments { GradSpikeSeq = grad });
+                back.Read<float>("weight_gradient", weights);
+                Check.That(weights[0] == 0 && weights[1] > 0 && weights[2] > 0 && weights[3] == 0, "gradients");
+                x.Fill(0);
+                layer.Forward(forward);
+                Same(Elements(spikes), new float[] { 0, 1, 1, 0, 0, 1 }, "spikes of the next call");
             }
         }
 

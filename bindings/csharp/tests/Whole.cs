@@ -153,6 +153,34 @@ namespace Synfire.Tests
             Program.Folder = null;
         }
 
+        // The C program draws pictures too.
+        public static void Watch()
+        {
+            Program.Folder = Directory.CreateDirectory(Path.Combine(Path.GetTempPath(), Path.GetRandomFileName())).FullName;
+            Output output = Program.Managed("Watch", "");
+            Check.That(output.Status == 0 && output.Text == Program.C("watch"),
+                       "the numbers of the C program: " + output.Text);
+            Directory.Delete(Program.Folder, true);
+            Program.Folder = null;
+        }
+
+        // Where the build has found MuJoCo.
+        public static void Balance()
+        {
+            string body = Environment.GetEnvironmentVariable("SYNFIRE_BALANCE_BODY");
+            if (string.IsNullOrEmpty(body))
+            {
+                Console.WriteLine("balance: the build has found no MuJoCo");
+                return;
+            }
+            string folder = Program.Setting("SYNFIRE_BALANCE");
+            string files = "\"" + Path.Combine(folder, "cart_pole.xml") + "\" \"" +
+                           Path.Combine(folder, "brain.safetensors") + "\"";
+            Output output = Program.Managed("Balance", files + " 2 10", loaderPath: Path.GetDirectoryName(body));
+            Check.Equal(output.Text, Program.C("balance", "run " + files + " --runs 2 --seconds 10"), "output");
+            Check.That(output.Text.EndsWith("up           2 of 2\n", StringComparison.Ordinal), output.Text);
+        }
+
         public static void Policy()
         {
             Output output = Program.Managed("Policy", "");

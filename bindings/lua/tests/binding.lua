@@ -108,6 +108,69 @@ return {
     check.that(layer:source():find("__global__", 1, true), "the text of its kernels")
     check.equal(synfire.layer_memory{ n_steps = 2, n_neurons = 3 }.state_bytes, 256, "the bytes of a state")
   end },
+  -- Against numbers that were worked out in fractions. X of neuron n at step t is (5t + 3n) mod 8, halved.
+  { "models with a current and an adaptive threshold, rules of firing", function()
+    local x = {}
+    for t = 0, 5 do
+      for n = 0, 3 do x[#x + 1] = (5 * t + 3 * n) % 8 / 2 end
+    end
+    local function expect(desc, fired, states)
+      desc.n_steps, desc.n_neurons = 6, 4
+      local layer, spikes = context:layer(desc), synfire.array("f32", 24)
+      layer:forward{ x = synfire.array("f32", x), spikes = spikes }
+      local text = ""
+      for i = 0, 23 do text = text .. spikes[i] end
+      check.equal(text, fired, "spikes of " .. desc.model)
+      for name, wanted in pairs(states) do
+        local found = layer:read_state(name)
+        for n = 0, 3 do check.equal(found[n], wanted[n + 1], desc.model .. " " .. name .. " " .. n) end
+      end
+    end
+    expect({ model = "alif", reset = "soft", tau = 2, rho = 0.5, beta_a = 1 }, "001010010100101001010010",
+           { v = { 0.953125, 1.4296875, 0.8125, 0.6953125 }, a = { 0.15625, 0.3125, 0.640625, 0.28125 } })
+    expect({ model = "cuba_lif", tau = 4, tau_syn = 2, gain = 2, input_gain = 1 }, "000000101101101011010110",
+           { v = { 0.6640625, 0, 0, 0.66015625 }, current = { 1.328125, 2.1796875, 2.40625, 1.3203125 } })
+    expect({ model = "lif", reset = "soft_delayed", tau = 2 }, "001010010100101001010010",
+           { v = { 0.703125, 0.9296875, 1.84375, 0.1953125 }, countdown = { 0, 0, 1, 0 } })
+    -- Two channels, each with a threshold of its own. At step 4 a neuron is at its threshold and does not fire.
+    expect({ model = "if", strict_threshold = true, refractory_steps = 2, v_threshold = { 1, 2.5 } },
+           "001010010100001010000001", { v = { 0, 2, 0, 0 }, countdown = { 2, 0, 1, 3 } })
+  end },
+  { "maps that cannot be", function()
+    local maps, large = context:network{ n_steps = 2 }, context:network{ n_steps = 2 }
+    local function add(to, kind, name, values, inputs)
+      to:add_stage{ kind = kind, name = name, values = values, inputs = inputs }
+    end
+    local function refused(rule, words, ...)
+      local given = { ... }
+      check.refused(rule, words, function() add(unpack(given)) end)
+    end
+    add(maps, "input", "x", { kind = "spikes", height = 3, width = 4, channels = 6 })
+    refused("SYN-CONV-KERNEL", "a height of 3", maps, "conv2d", "y", { output_channels = 4, kernel = 5 })
+    refused("SYN-CONV-GROUPS", "4", maps, "conv2d", "y", { output_channels = 4, groups = 4 })
+    refused("SYN-POOL-WINDOW", "5", maps, "pool", "y", { kind = "sum", window = 5 })
+    add(maps, "conv2d", "y", { output_channels = 4, kernel = 3 }) -- the name is still free
+    refused("SYN-NETWORK-SHAPE", '[2, 1, 3x4x6] of stage "x" and [2, 1, 1x2x4] of stage "y"', maps, "sum", "z", {},
+            { "x", "y" })
+    check.refused("SYN-SYNAPSE-MASK", "10", function() maps:set_mask("y", ffi.new("uint8_t[10]")) end)
+    add(large, "input", "x", { kind = "counts", bound = 255, height = 300, width = 300, channels = 1 })
+    refused("SYN-POOL-BOUND", "2^24", large, "pool", "y", { kind = "sum" })
+  end },
+  -- V = (X + v_rest) / 2 with a v_rest for each channel. The loss is the mean of V^2 over four neurons, and a step of SGD
+  -- takes off the sum of V / 4 over the places of a channel.
+  { "parameters of channels", function()
+    local network = context:network{ n_steps = 1 }
+    network:add_stage{ kind = "input", name = "x", values = { kind = "values", height = 2, channels = 2 } }
+    network:add_stage{ kind = "neurons", name = "v", inputs = "x", values = { model = "li", tau = 2 } }
+    network:set_scope("v", "v_rest", "channel")
+    network:train_parameter("v", "v_rest", false, 1, 0)
+    network:add_stage{ kind = "readout", name = "out", inputs = { { stage = "v", port = "v" } }, values = { reduction = "last" } }
+    network:add_loss("loss", "mean_squared_error"):add_optimizer("sgd", "sgd", 1):build()
+    network:set_arrays("training", 1, { { stage = "x", role = "inputs", buffer = synfire.array("f32", { 1, 2, 3, 4 }) },
+                                        { stage = "loss", role = "targets", buffer = synfire.array("f32", { 0, 0, 0, 0 }) } })
+    check.equal(network:train(1).loss, 1.875, "the loss")
+    same(network:get_layer("v"):get_parameter("v_rest"), { -0.5, -0.75 }, "one for each channel")
+  end },
   { "an operation recorded and run now", function()
     local spikes = context:buffer{ dtype = "bits", shape = { 3, 2 }, values = { 1, 0, 3, 1, 0, 0 } }
     local counts, now = context:buffer{ dtype = "u32", n_elements = 1 }, context:buffer{ dtype = "u32", n_elements = 1 }
@@ -140,6 +203,21 @@ return {
     graph:wait(graph:launch())
     check.that(layer:get_parameter("tau") == 1.5 or layer:get_parameter("tau") == 3, "a bound that was given counts")
   end },
+  -- Two neurons that wake each other: a spike goes back and forth, also from one call to the next.
+  { "a layer that reads its own spikes", function()
+    local back = context:synapse{ n_inputs = 2, n_outputs = 2, no_self_connections = true }
+    back:write("weight", { 1, 1, 1, 1 })
+    local layer = context:layer{ model = "if", n_steps = 3, n_neurons = 2, history_steps = 1 }
+    local x, spikes = context:buffer{ values = { 1, 0, 0, 0, 0, 0 } }, context:buffer{ n_elements = 6 }
+    layer:forward{ x = x, recurrent_synapse = back, recurrent_delay = 1, spikes = spikes }
+    same(spikes:to_table(), { 1, 0, 0, 1, 1, 0 }, "spikes")
+    layer:backward{ grad_spike_seq = context:buffer{ values = { 1, 1, 1, 1, 1, 1 } } }
+    local gradient = back:read("weight_gradient")
+    check.that(gradient[0] == 0 and gradient[1] > 0 and gradient[2] > 0 and gradient[3] == 0, "gradients")
+    x:fill(0)
+    layer:forward{ x = x, recurrent_synapse = back, recurrent_delay = 1, spikes = spikes }
+    same(spikes:to_table(), { 0, 1, 1, 0, 0, 1 }, "spikes of the next call")
+  end },
   { "synapses and optimisers", function()
     local synapse = context:synapse{ input_kind = "values", n_inputs = 3, n_outputs = 2, bias = true }
     synapse:write("weight", { 1, 2, 3, 4, 5, 6 }):write("bias", ffi.new("float[2]", 10, 20))
@@ -169,6 +247,28 @@ return {
     again:set_data("evaluation", 9, rates, labels)
     check.equal(again:evaluate().loss, network:evaluate().loss, "the loss of the loaded one")
     check.equal(again:evaluate().n_counted, 9, "all rows counted")
+    -- Rows may stay in files, such as arrays of NumPy.
+    local function npy(descr, shape, elements)
+      local name = os.tmpname()
+      os.remove(name)
+      local path = name .. ".npy"
+      local head = ("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }"):format(descr, shape)
+      local out = assert(io.open(path, "wb"))
+      out:write("\147NUMPY\1\0\118\0", head, (" "):rep(118 - #head), ffi.string(elements, ffi.sizeof(elements)))
+      out:close()
+      return path
+    end
+    local files = { { role = "inputs", path = npy("<f4", "9, 7", ffi.new("float[63]", rates)) },
+      { role = "labels", path = npy("<u4", "9,", ffi.new("uint32_t[9]", labels)) } }
+    check.equal(again:open_data("evaluation", files):evaluate().loss, network:evaluate().loss, "the loss of rows in files")
+    check.equal(tonumber(again:open_data("training", files, { block_rows = 2, window_blocks = 1 }):train(0).epoch),
+      tonumber(again:train(0).epoch) - 1, "an epoch")
+    for _, file in ipairs(files) do os.remove(file.path) end
+    -- A program asks for arrays, monitors, and readouts that continue.
+    local watched = context:network_from_memory(file, { keep = "hidden.v hidden.monitor", continues = true })
+    check.that(watched:get_buffer("hidden.v") ~= nil, "an array is kept")
+    check.equal(tonumber(watched:get_monitor("hidden", true).n_replays), 0, "replays of the monitor")
+    check.equal(watched:get_value("out", "continues"), 1, "the readout continues")
     local twin = small_network()
     twin:load_from_memory(file)
     check.equal(twin:save_to_memory(), file, "the same bytes")

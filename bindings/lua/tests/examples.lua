@@ -38,8 +38,19 @@ local function is_equal_with_file(name, path)
   end }
 end
 
+-- The last line; the others say how far it is.
+local function last_of(text)
+  return text:match("([^\n]*)\n$")
+end
+
 return {
   -- On the host a replay is done when launch() returns, so no frame is late, however slow the machine is.
-  is_equal("quickstart"), is_equal("senses"), is_equal("policy"),
+  is_equal("quickstart"), is_equal("senses"), is_equal("pictures"), is_equal("policy"),
   is_equal_with_file("network", "network.safetensors"), is_equal_with_file("tuning", "body.safetensors"),
+  { "watch", function()
+    local ours, good = example("watch")
+    check.that(good, "watch ends well: " .. ours)
+    check.equal(last_of(ours), last_of(check.output(programs .. "/watch")), "what watch prints")
+    for _, picture in ipairs{ "curves", "spikes", "confusion" } do os.remove(picture .. ".svg") end
+  end },
 }

@@ -18,6 +18,14 @@ network:add_loss("loss", "cross_entropy")
 network:add_optimizer("sgd", "sgd", 0.1)
 network:build()
 
+-- A network with all steps of its schedule taken, and the file of another one.
+local finished = context:network{ n_steps = 2, batch = 3 }
+finished:add_input("in", "rates", 4):add_synapse("first", 2):add_neurons("potential", "lif")
+finished:add_readout("out", "mean"):add_loss("loss", "cross_entropy"):add_optimizer("sgd", "sgd", 0.1)
+finished:set_value("sgd", "schedule_steps", 1):set_value("sgd", "schedule", "cosine")
+finished:build()
+finished:set_data("training", 3, ffi.new("float[12]"), { 0, 1, 0 }):train(1)
+
 local other = synfire.context{ backend = "host", n_threads = 1 }
 local foreign = other:buffer{ n_elements = 12 }
 
@@ -152,6 +160,16 @@ local mistakes = {
     network:load_arrays_from_memory(network:save_to_memory(), { { theirs = "first.weights", our = "first.weights" } })
   end },
   { "SYN-NETWORK-SCHEDULE", "schedule_steps", function() network:set_value("sgd", "schedule", "cosine") end },
+  { "SYN-NETWORK-SCHEDULE", "1 were taken", function() finished:train(1) end },
+  { "SYN-NETWORK-OTHER", "potential", function() network:load_from_memory(finished:save_to_memory()) end },
+  { "SYN-FILE-DTYPE", "U64", function()
+    network:load_arrays_from_memory(network:save_to_memory(), { ["sgd.step_count"] = "first.bias" })
+  end },
+  { "SYN-NETWORK-NOT-KEPT", "before it is built", function() finished:get_buffer("potential.counts") end },
+  { "SYN-NETWORK-NOT-KEPT", "potential.monitor", function() finished:get_monitor("potential") end },
+  { "SYN-NETWORK-KEEP", 'did you mean "potential.spikes"', function()
+    context:network_from_memory(finished:save_to_memory(), { keep = "potential.spike" })
+  end },
   { "SYN-OPTIMIZER-MEMBER", "0 members", function() optimizer:set_factors(0, 1, 1, 0) end },
 }
 

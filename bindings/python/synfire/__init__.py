@@ -24,11 +24,11 @@ from ._call import Answer
 from ._errors import (InvalidArgumentError, InvalidHandleError, OutOfMemoryError, StaleTapeError, SynfireError,
                       UnsupportedError, WrongOrderError)
 from ._library import LibraryError, abi_version, library_path, version_string
-from ._objects import (Buffer, Context, Graph, Handle, Layer, LoadedModel, LoadedSurrogate, Network, Optimizer,
-                       Parameter, Result, Synapse, model_id, reclaim, surrogate_id)
+from ._objects import (Buffer, Communicator, Context, Graph, Handle, Layer, LoadedModel, LoadedSurrogate, Network,
+                       Optimizer, Parameter, Result, Synapse, model_id, reclaim, surrogate_id)
 from ._process import memory_use, set_log
 
-__all__ = ["Answer", "Buffer", "Context", "Graph", "Handle", "InvalidArgumentError", "InvalidHandleError", "Layer",
-           "LibraryError", "LoadedModel", "LoadedSurrogate", "Network", "Optimizer", "OutOfMemoryError", "Parameter",
+__all__ = ["Answer", "Buffer", "Communicator", "Context", "Graph", "Handle", "InvalidArgumentError", "InvalidHandleError",
+           "Layer", "LibraryError", "LoadedModel", "LoadedSurrogate", "Network", "Optimizer", "OutOfMemoryError", "Parameter",
            "Result", "StaleTapeError", "Synapse", "SynfireError", "UnsupportedError", "WrongOrderError", "abi_version",
            "library_path", "memory_use", "model_id", "reclaim", "set_log", "surrogate_id", "version_string"]

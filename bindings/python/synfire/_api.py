@@ -28,6 +28,7 @@ SYNFIRE_ERROR_DEVICE_LOST = -10
 SYNFIRE_ERROR_UNSUPPORTED = -11
 SYNFIRE_ERROR_CUDA = -12
 SYNFIRE_ERROR_CALLBACK = -13
+SYNFIRE_ERROR_PEER_LOST = -14
 SYNFIRE_ERROR_INTERNAL = -99
 SYNFIRE_BACKEND_AUTO = 0
 SYNFIRE_BACKEND_HOST = 1
@@ -156,6 +157,9 @@ SYNFIRE_SCHEDULE_STEP = 2
 SYNFIRE_OPTIMIZER_KIND_SGD = 0
 SYNFIRE_OPTIMIZER_KIND_ADAM = 1
 SYNFIRE_OPTIMIZER_KIND_ADAMW = 2
+SYNFIRE_TRANSPORT_AUTO = 0
+SYNFIRE_TRANSPORT_LOOPBACK = 1
+SYNFIRE_TRANSPORT_MPI = 2
 SYNFIRE_NETWORK_INPUT_SPIKES = 0
 SYNFIRE_NETWORK_INPUT_VALUES = 1
 SYNFIRE_NETWORK_INPUT_RATES = 2
@@ -187,7 +191,8 @@ NAMES = {
     "status": {"ok": 0, "pending": 1, "host_fallback": 2, "captured": 3, "error_invalid_argument": -1,
         "error_invalid_handle": -2, "error_struct_size": -3, "error_out_of_memory": -4, "error_no_device": -5,
         "error_busy": -6, "error_capturing": -7, "error_stale_tape": -8, "error_wrong_order": -9, "error_device_lost":
-        -10, "error_unsupported": -11, "error_cuda": -12, "error_callback": -13, "error_internal": -99},
+        -10, "error_unsupported": -11, "error_cuda": -12, "error_callback": -13, "error_peer_lost": -14,
+        "error_internal": -99},
     "backend": {"auto": 0, "host": 1, "cuda": 2},
     "fallback": {"none": 0, "not_built": 1, "no_driver": 2, "driver_too_old": 3, "no_device": 4, "device_failed": 5},
     "tag": {"library": 0, "context": 1, "buffer": 2, "layer": 3, "graph": 4, "synapse": 5, "optimizer": 6, "network": 7,
@@ -223,6 +228,7 @@ NAMES = {
     "scope": {"neuron": 0, "channel": 1, "layer": 2},
     "schedule": {"constant": 0, "cosine": 1, "step": 2},
     "optimizer_kind": {"sgd": 0, "adam": 1, "adamw": 2},
+    "transport": {"auto": 0, "loopback": 1, "mpi": 2},
     "network_input": {"spikes": 0, "values": 1, "rates": 2, "counts": 3},
     "readout": {"sum": 0, "mean": 1, "max": 2, "last": 3, "steps": 4},
     "data": {"training": 0, "evaluation": 1},
@@ -345,7 +351,8 @@ class synfire_pointers_desc(Structure):
 
 class synfire_state_desc(Structure):
     """Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A
-    row is a batch row: N values of each state variable.
+    row is a batch row: N values of each state variable, and the spikes of its history
+    (synfire_layer_desc::history_steps), which are reset, copied to other layers, and in snapshots.
     """
 
 
@@ -556,6 +563,12 @@ class synfire_population_desc(Structure):
     """
 
 
+class synfire_delayed_desc(Structure):
+    """How to create a synapse with a delay for each connection. Zero means the default in every field except
+    `struct_size`, the two lengths and `max_delay`.
+    """
+
+
 class synfire_synapse_memory(Structure):
     """Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory()."""
 
@@ -601,6 +614,14 @@ class synfire_optimizer_memory(Structure):
     """Memory of an optimiser, in bytes of device memory: synfire_optimizer_query_memory()."""
 
 
+class synfire_communicator_desc(Structure):
+    """How to create a communicator. Zero means the default in every field except `struct_size`. Since ABI 0.3."""
+
+
+class synfire_communicator_properties(Structure):
+    """The properties of a communicator: synfire_communicator_get_properties(). Since ABI 0.3."""
+
+
 class synfire_network_desc(Structure):
     """How to create a network. Zero means the default in every field except `struct_size` and `n_steps`."""
 
@@ -633,9 +654,25 @@ class synfire_network_array(Structure):
     """
 
 
+class synfire_data_file(Structure):
+    """Rows of an array of a data set in a file: synfire_network_open_data(). Since ABI 0.3."""
+
+
+class synfire_network_data_desc(Structure):
+    """How to read a data set that stays in files: synfire_network_open_data(). Zero means the default in every field
+    except `struct_size`.
+    """
+
+
 class synfire_stage_result(Structure):
     """The result of one loss of a network: synfire_network_train_stages(), synfire_network_evaluate_stages(). Since ABI
     0.3.
+    """
+
+
+class synfire_network_monitor(Structure):
+    """The monitor of one stage of a network: synfire_network_get_monitor(). Numbers that the stage does not have are
+    NaN. Since ABI 0.3.
     """
 
 
@@ -810,6 +847,7 @@ synfire_layer_desc._fields_ = [
     ("threads_per_block", c_uint32),
     ("strict_threshold", c_int32),
     ("refractory_steps", c_int32),
+    ("history_steps", c_int64),
 ]
 
 synfire_layer_memory._fields_ = [
@@ -826,6 +864,7 @@ synfire_layer_memory._fields_ = [
     ("narrow_tape_spike_bytes", c_uint64),
     ("per_neuron_value_bytes", c_uint64),
     ("synapse_tape_bytes", c_uint64),
+    ("recurrent_tape_bytes", c_uint64),
 ]
 
 synfire_parameter_info._fields_ = [
@@ -866,6 +905,10 @@ synfire_forward_desc._fields_ = [
     ("n_state_final", c_uint64),
     ("state_seq", POINTER(synfire_state_buffer)),
     ("n_state_seq", c_uint64),
+    ("recurrent_synapse", c_void_p),
+    ("recurrent_delay", c_int64),
+    ("spikes_init", c_void_p),
+    ("spikes_final", c_void_p),
 ]
 
 synfire_parameter_gradient._fields_ = [
@@ -899,6 +942,8 @@ synfire_backward_desc._fields_ = [
     ("n_grad_state_final", c_uint64),
     ("grad_state_init", POINTER(synfire_state_buffer)),
     ("n_grad_state_init", c_uint64),
+    ("grad_spikes_final", c_void_p),
+    ("grad_spikes_init", c_void_p),
 ]
 
 synfire_parameter_values._fields_ = [
@@ -1434,7 +1479,7 @@ synfire_synapse_desc._fields_ = [
     ("frozen", c_int32),
     ("gradient_bits", c_int32),
     ("initialization", c_int32),
-    ("reserved", c_uint32),
+    ("no_self_connections", c_int32),
     ("gain", c_double),
     ("seed", c_uint64),
     ("mask", c_void_p),
@@ -1506,6 +1551,28 @@ synfire_population_desc._fields_ = [
     ("reserved", c_uint32),
 ]
 
+synfire_delayed_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("dtype", c_int32),
+    ("n_inputs", c_int64),
+    ("n_outputs", c_int64),
+    ("max_delay", c_int32),
+    ("learn_delays", c_int32),
+    ("width", c_double),
+    ("bias", c_int32),
+    ("frozen", c_int32),
+    ("gradient_bits", c_int32),
+    ("initialization", c_int32),
+    ("weight_bits", c_int32),
+    ("reserved", c_uint32),
+    ("gain", c_double),
+    ("seed", c_uint64),
+    ("delays", c_void_p),
+    ("delays_length", c_uint64),
+    ("mask", c_void_p),
+    ("mask_length", c_uint64),
+]
+
 synfire_synapse_memory._fields_ = [
     ("struct_size", c_uint32),
     ("reserved", c_uint32),
@@ -1556,7 +1623,7 @@ synfire_synapse_rounding._fields_ = [
 
 synfire_synapse_forward_desc._fields_ = [
     ("struct_size", c_uint32),
-    ("reserved", c_uint32),
+    ("round_delays", c_int32),
     ("n_steps", c_int64),
     ("batch", c_int64),
     ("input", c_void_p),
@@ -1565,6 +1632,8 @@ synfire_synapse_forward_desc._fields_ = [
     ("input_mask", c_void_p),
     ("input_scale", c_void_p),
     ("mask_channels", c_int64),
+    ("history", c_void_p),
+    ("next_history", c_void_p),
 ]
 
 synfire_synapse_backward_desc._fields_ = [
@@ -1581,6 +1650,7 @@ synfire_synapse_backward_desc._fields_ = [
     ("input_mask", c_void_p),
     ("input_scale", c_void_p),
     ("mask_channels", c_int64),
+    ("history", c_void_p),
 ]
 
 synfire_dropout_desc._fields_ = [
@@ -1627,6 +1697,22 @@ synfire_optimizer_memory._fields_ = [
     ("state_bytes", c_uint64),
 ]
 
+synfire_communicator_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("transport", c_int32),
+    ("rank", c_int32),
+    ("size", c_int32),
+    ("id", c_char_p),
+    ("timeout_ns", c_int64),
+]
+
+synfire_communicator_properties._fields_ = [
+    ("struct_size", c_uint32),
+    ("transport", c_int32),
+    ("rank", c_int32),
+    ("size", c_int32),
+]
+
 synfire_network_desc._fields_ = [
     ("struct_size", c_uint32),
     ("dtype", c_int32),
@@ -1637,6 +1723,7 @@ synfire_network_desc._fields_ = [
     ("n_slots", c_uint32),
     ("transient_arrays", c_int32),
     ("own_loss", c_int32),
+    ("communicator", c_void_p),
 ]
 
 synfire_network_memory._fields_ = [
@@ -1696,11 +1783,36 @@ synfire_network_array._fields_ = [
     ("buffer", c_void_p),
 ]
 
+synfire_data_file._fields_ = [
+    ("path", c_char_p),
+    ("tensor", c_char_p),
+    ("stage", c_char_p),
+    ("role", c_int32),
+    ("reserved", c_uint32),
+]
+
+synfire_network_data_desc._fields_ = [
+    ("struct_size", c_uint32),
+    ("n_readers", c_uint32),
+    ("block_rows", c_int64),
+    ("window_blocks", c_int64),
+]
+
 synfire_stage_result._fields_ = [
     ("stage", c_char_p),
     ("loss", c_double),
     ("n_counted", c_uint64),
     ("n_correct", c_uint64),
+]
+
+synfire_network_monitor._fields_ = [
+    ("struct_size", c_uint32),
+    ("reserved", c_uint32),
+    ("n_replays", c_uint64),
+    ("rate", c_double),
+    ("silent", c_double),
+    ("weight_norm", c_double),
+    ("gradient_norm", c_double),
 ]
 
 synfire_network_file_desc._fields_ = [
@@ -1710,6 +1822,9 @@ synfire_network_file_desc._fields_ = [
     ("batch", c_int64),
     ("n_slots", c_uint32),
     ("replace_nonfinite", c_int32),
+    ("keep", c_char_p),
+    ("continues", c_int32),
+    ("reserved", c_uint32),
 ]
 
 synfire_array_source._fields_ = [
@@ -1733,13 +1848,13 @@ SIZES = {
     synfire_load_desc: 80,
     synfire_load_info: 96,
     synfire_check_report: 560,
-    synfire_layer_desc: 64,
-    synfire_layer_memory: 96,
+    synfire_layer_desc: 72,
+    synfire_layer_memory: 104,
     synfire_parameter_info: 48,
     synfire_state_buffer: 16,
-    synfire_forward_desc: 160,
+    synfire_forward_desc: 192,
     synfire_parameter_gradient: 16,
-    synfire_backward_desc: 168,
+    synfire_backward_desc: 184,
     synfire_parameter_values: 24,
     synfire_tape_stamp: 64,
     synfire_gradient_pointer: 24,
@@ -1782,25 +1897,31 @@ SIZES = {
     synfire_one_to_one_desc: 64,
     synfire_conv2d_desc: 200,
     synfire_population_desc: 72,
+    synfire_delayed_desc: 112,
     synfire_synapse_memory: 32,
     synfire_synapse_info: 104,
     synfire_synapse_array_info: 56,
     synfire_synapse_rounding: 48,
-    synfire_synapse_forward_desc: 72,
-    synfire_synapse_backward_desc: 88,
+    synfire_synapse_forward_desc: 88,
+    synfire_synapse_backward_desc: 96,
     synfire_dropout_desc: 64,
     synfire_optimizer_desc: 72,
     synfire_optimizer_step_desc: 56,
     synfire_optimizer_memory: 24,
-    synfire_network_desc: 48,
+    synfire_communicator_desc: 32,
+    synfire_communicator_properties: 16,
+    synfire_network_desc: 56,
     synfire_network_memory: 72,
     synfire_network_result: 80,
     synfire_stage_input: 24,
     synfire_stage_value: 24,
     synfire_stage_desc: 56,
     synfire_network_array: 24,
+    synfire_data_file: 32,
+    synfire_network_data_desc: 24,
     synfire_stage_result: 32,
-    synfire_network_file_desc: 32,
+    synfire_network_monitor: 48,
+    synfire_network_file_desc: 48,
     synfire_array_source: 32,
 }
 
@@ -1949,6 +2070,8 @@ FUNCTIONS = {
     "synfire_synapse_query_memory_population": (c_int32, [POINTER(synfire_population_desc),
         POINTER(synfire_synapse_memory)]),
     "synfire_synapse_create_population": (c_int32, [c_void_p, POINTER(synfire_population_desc), c_void_p]),
+    "synfire_synapse_query_memory_delayed": (c_int32, [POINTER(synfire_delayed_desc), POINTER(synfire_synapse_memory)]),
+    "synfire_synapse_create_delayed": (c_int32, [c_void_p, POINTER(synfire_delayed_desc), c_void_p]),
     "synfire_synapse_query_memory_conv2d": (c_int32, [POINTER(synfire_conv2d_desc), POINTER(synfire_synapse_memory)]),
     "synfire_synapse_create_conv2d": (c_int32, [c_void_p, POINTER(synfire_conv2d_desc), c_void_p]),
     "synfire_synapse_destroy": (None, [c_void_p]),
@@ -1977,6 +2100,11 @@ FUNCTIONS = {
     "synfire_optimizer_write": (c_int32, [c_void_p, c_int32, c_char_p, c_void_p, c_uint64]),
     "synfire_optimizer_step": (c_int32, [c_void_p, POINTER(synfire_optimizer_step_desc), c_void_p]),
     "synfire_graph_record_optimizer_step": (c_int32, [c_void_p, c_void_p, POINTER(synfire_optimizer_step_desc)]),
+    "synfire_communicator_create": (c_int32, [c_void_p, POINTER(synfire_communicator_desc), c_void_p]),
+    "synfire_communicator_destroy": (None, [c_void_p]),
+    "synfire_communicator_get_properties": (c_int32, [c_void_p, POINTER(synfire_communicator_properties)]),
+    "synfire_communicator_barrier": (c_int32, [c_void_p]),
+    "synfire_communicator_abort": (c_int32, [c_void_p]),
     "synfire_network_create": (c_int32, [c_void_p, POINTER(synfire_network_desc), c_void_p]),
     "synfire_network_destroy": (None, [c_void_p]),
     "synfire_network_add_input": (c_int32, [c_void_p, c_char_p, c_int32, c_int64]),
@@ -1994,6 +2122,7 @@ FUNCTIONS = {
     "synfire_network_set_scope": (c_int32, [c_void_p, c_char_p, c_char_p, c_int32]),
     "synfire_network_set_mask": (c_int32, [c_void_p, c_char_p, c_void_p, c_uint64]),
     "synfire_network_set_class_weights": (c_int32, [c_void_p, c_char_p, c_void_p, c_uint64]),
+    "synfire_network_keep": (c_int32, [c_void_p, c_char_p]),
     "synfire_network_query_memory": (c_int32, [c_void_p, POINTER(synfire_network_memory)]),
     "synfire_network_write_summary": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "synfire_network_write_dot": (c_int32, [c_void_p, c_void_p, c_void_p]),
@@ -2001,6 +2130,8 @@ FUNCTIONS = {
     "synfire_network_set_data": (c_int32, [c_void_p, c_int32, c_int64, c_void_p, c_void_p, c_void_p, c_void_p,
         c_void_p]),
     "synfire_network_set_arrays": (c_int32, [c_void_p, c_int32, c_int64, POINTER(synfire_network_array), c_uint64]),
+    "synfire_network_open_data": (c_int32, [c_void_p, c_int32, POINTER(synfire_data_file), c_uint64,
+        POINTER(synfire_network_data_desc)]),
     "synfire_network_train": (c_int32, [c_void_p, c_int64, POINTER(synfire_network_result)]),
     "synfire_network_evaluate": (c_int32, [c_void_p, POINTER(synfire_network_result)]),
     "synfire_network_train_stages": (c_int32, [c_void_p, c_int64, POINTER(synfire_stage_result), c_uint64,
@@ -2016,8 +2147,10 @@ FUNCTIONS = {
     "synfire_network_get_optimizer": (c_int32, [c_void_p, c_char_p, c_void_p]),
     "synfire_network_get_graph": (c_int32, [c_void_p, c_int32, c_void_p]),
     "synfire_network_get_buffer": (c_int32, [c_void_p, c_char_p, c_void_p]),
+    "synfire_network_get_monitor": (c_int32, [c_void_p, c_char_p, c_int32, POINTER(synfire_network_monitor)]),
     "synfire_network_get_memory_use": (c_int32, [c_void_p, POINTER(synfire_memory_use)]),
     "synfire_network_save": (c_int32, [c_void_p, c_char_p]),
+    "synfire_network_save_shards": (c_int32, [c_void_p, c_char_p, c_uint64, c_void_p]),
     "synfire_network_save_to_memory": (c_int32, [c_void_p, c_void_p, c_void_p]),
     "synfire_network_load": (c_int32, [c_void_p, c_char_p]),
     "synfire_network_load_from_memory": (c_int32, [c_void_p, c_void_p, c_uint64]),

@@ -442,21 +442,21 @@ class Layer(LayerMethods, Handle):
     parameters. model: "lif" and others, a name that was added to the library, or a LoadedModel. surrogate: "sigmoid"
     and others, or a LoadedSurrogate. reset: "hard", "soft" or "soft_delayed". strict_threshold: fires above the
     threshold, not at it. refractory_steps: steps after a spike in which V stays as the reset left it, and nothing
-    fires. Every other keyword is a parameter: a number, or one per
-    neuron. Parameters are read and set by name at any time: layer["tau"] = 20.0.
+    fires. history_steps: steps of its own spikes that the layer keeps as a part of its state, for a recurrent
+    synapse. Every other keyword is a parameter: a number, or one per neuron. Parameters are read and set by name at any time: layer["tau"] = 20.0.
     """
 
     _destroy = "synfire_layer_destroy"
     OPTIONS = ("steps", "neurons", "batch", "model", "dtype", "reset", "surrogate", "detach_reset", "undecayed_input",
-               "strict_threshold", "refractory_steps", "threads_per_block")
+               "strict_threshold", "refractory_steps", "history_steps", "threads_per_block")
 
     def __init__(self, context: Context, *, steps: int, neurons: Union[int, Sequence[int]], batch: int = 1,
                  model: Any = "lif", dtype: Union[str, int] = "f32", reset: Union[str, int] = "hard",
                  surrogate: Any = "default", detach_reset: bool = False, undecayed_input: bool = False,
-                 strict_threshold: bool = False, refractory_steps: int = 0, threads_per_block: int = 0,
-                 **parameters: Any):
+                 strict_threshold: bool = False, refractory_steps: int = 0, history_steps: int = 0,
+                 threads_per_block: int = 0, **parameters: Any):
         desc = self._desc(steps, neurons, batch, model, dtype, reset, surrogate, detach_reset, undecayed_input,
-                          strict_threshold, refractory_steps, threads_per_block)
+                          strict_threshold, refractory_steps, history_steps, threads_per_block)
         handle = ctypes.c_void_p()
         check(library().synfire_layer_create(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
@@ -471,7 +471,7 @@ class Layer(LayerMethods, Handle):
     @staticmethod
     def _desc(steps: Any, neurons: Any, batch: Any, model: Any, dtype: Any, reset: Any, surrogate: Any,
               detach_reset: Any, undecayed_input: Any, strict_threshold: Any, refractory_steps: Any,
-              threads_per_block: Any) -> Any:
+              history_steps: Any, threads_per_block: Any) -> Any:
         return described("synfire_layer_desc", model=_id(model, "model", "synfire_model_id"),
                          n_steps=whole("steps", steps), n_neurons=_product(_lengths("neurons", neurons)),
                          batch=whole("batch", batch), dtype=constant("dtype", "dtype", dtype),
@@ -481,6 +481,7 @@ class Layer(LayerMethods, Handle):
                          undecayed_input=flag("undecayed_input", undecayed_input),
                          strict_threshold=flag("strict_threshold", strict_threshold),
                          refractory_steps=whole("refractory_steps", refractory_steps),
+                         history_steps=whole("history_steps", history_steps),
                          threads_per_block=whole("threads_per_block", threads_per_block))
 
     def _describe(self) -> None:
@@ -513,10 +514,10 @@ class Layer(LayerMethods, Handle):
     def query_memory(cls, *, steps: int, neurons: Union[int, Sequence[int]], batch: int = 1, model: Any = "lif",
                      dtype: Union[str, int] = "f32", reset: Union[str, int] = "hard", surrogate: Any = "default",
                      detach_reset: bool = False, undecayed_input: bool = False, strict_threshold: bool = False,
-                     refractory_steps: int = 0, threads_per_block: int = 0) -> Answer:
+                     refractory_steps: int = 0, history_steps: int = 0, threads_per_block: int = 0) -> Answer:
         """How much memory a layer with these arguments would take, before anything is allocated."""
         desc = cls._desc(steps, neurons, batch, model, dtype, reset, surrogate, detach_reset, undecayed_input,
-                         strict_threshold, refractory_steps, threads_per_block)
+                         strict_threshold, refractory_steps, history_steps, threads_per_block)
         memory = described("synfire_layer_memory")
         check(library().synfire_layer_query_memory(ctypes.byref(desc), ctypes.byref(memory)))
         return answer_of(memory)
@@ -531,7 +532,9 @@ class Layer(LayerMethods, Handle):
         one = ctypes.c_double()
         if library().synfire_layer_get_parameter(self.handle, text("the name", name), ctypes.byref(one), 1) >= 0:
             return one.value
-        many = (ctypes.c_double * self._n_neurons)()
+        # A second name of a parameter, as tau of PLIF, is not listed.
+        length = next((info.length for info in self.parameters() if info.name == name), self._n_neurons)
+        many = (ctypes.c_double * length)()
         check(library().synfire_layer_get_parameter(self.handle, text("the name", name), many, len(many)))
         return list(many)
 
@@ -650,6 +653,8 @@ class Synapse(SynapseMethods, Handle):
     """Weights between layers. Synapse(...) is dense; Synapse.one_to_one, Synapse.conv2d and
     Synapse.population are the others.
 
+    no_self_connections: no connection from input i to output i, as with a mask whose diagonal is 0.
+
     Arrays are read and written by name, as arrays of NumPy: synapse["weights"].
     """
 
@@ -658,8 +663,10 @@ class Synapse(SynapseMethods, Handle):
     def __init__(self, context: Context, *, inputs: int, outputs: int, input_kind: Union[str, int] = "spikes",
                  dtype: Union[str, int] = "f32", bias: bool = False, frozen: bool = False, gradient_bits: int = 0,
                  initialization: Union[str, int] = "uniform", gain: float = 0, seed: int = 0,
-                 mask: Optional[Sequence[int]] = None, weight_bits: int = 0, count_scale: float = 0):
+                 mask: Optional[Sequence[int]] = None, weight_bits: int = 0, count_scale: float = 0,
+                 no_self_connections: bool = False):
         desc = described("synfire_synapse_desc", weight_bits=whole("weight_bits", weight_bits),
+                         no_self_connections=flag("no_self_connections", no_self_connections),
                          count_scale=real("count_scale", count_scale), n_inputs=whole("inputs", inputs),
                          n_outputs=whole("outputs", outputs), input_kind=constant("input_kind", "input", input_kind),
                          dtype=constant("dtype", "dtype", dtype), bias=flag("bias", bias),
@@ -679,9 +686,11 @@ class Synapse(SynapseMethods, Handle):
     @classmethod
     def query_memory(cls, *, inputs: int, outputs: int, input_kind: Union[str, int] = "spikes",
                      dtype: Union[str, int] = "f32", bias: bool = False, frozen: bool = False, gradient_bits: int = 0,
-                     mask: bool = False) -> Answer:
+                     mask: bool = False, no_self_connections: bool = False) -> Answer:
         """How much memory a dense synapse would take, before anything is allocated."""
-        desc = described("synfire_synapse_desc", n_inputs=whole("inputs", inputs), n_outputs=whole("outputs", outputs),
+        desc = described("synfire_synapse_desc",
+                         no_self_connections=flag("no_self_connections", no_self_connections),
+                         n_inputs=whole("inputs", inputs), n_outputs=whole("outputs", outputs),
                          input_kind=constant("input_kind", "input", input_kind),
                          dtype=constant("dtype", "dtype", dtype), bias=flag("bias", bias),
                          frozen=flag("frozen", frozen), gradient_bits=whole("gradient_bits", gradient_bits))
@@ -886,6 +895,55 @@ class Optimizer(OptimizerMethods, Handle):
         return f"<Optimizer{self._closed_text()}>"
 
 
+# ---- Ranks -----------------------------------------------------------------------------------------------------------
+
+class Communicator(Handle):
+    """One rank of a group that trains a network together: `communicator` of a Network. Returns when all ranks are there.
+
+    transport: "mpi", the default, or "loopback", for ranks of one process, each on its own thread. rank, size: by default
+    those of the environment. group: the name of a group of "loopback". timeout: in seconds; by default 60, and a negative
+    one waits for ever.
+    """
+
+    _destroy = "synfire_communicator_destroy"
+
+    def __init__(self, context: Context, transport: Union[str, int] = "auto", *, rank: int = 0, size: int = 0,
+                 group: Optional[str] = None, timeout: float = 0):
+        desc = described("synfire_communicator_desc", transport=constant("transport", "transport", transport),
+                         rank=whole("rank", rank), size=whole("size", size),
+                         id=text("group", group) if group is not None else None,
+                         timeout_ns=whole("timeout", int(real("timeout", timeout) * 1e9)))
+        handle = ctypes.c_void_p()
+        check(library().synfire_communicator_create(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
+        self._adopt(context, handle.value)
+
+    def _properties(self) -> Any:
+        properties = described("synfire_communicator_properties")
+        check(library().synfire_communicator_get_properties(self.handle, ctypes.byref(properties)))
+        return properties
+
+    @property
+    def rank(self) -> int:
+        """This rank."""
+        return self._properties().rank
+
+    @property
+    def size(self) -> int:
+        """How many ranks there are."""
+        return self._properties().size
+
+    def barrier(self) -> None:
+        """Waits until every rank has made this call."""
+        check(library().synfire_communicator_barrier(self.handle))
+
+    def abort(self) -> None:
+        """Gives up the group: calls of all ranks that wait for each other fail."""
+        check(library().synfire_communicator_abort(self.handle))
+
+    def __repr__(self) -> str:
+        return f"<Communicator{self._closed_text()}>"
+
+
 # ---- Networks --------------------------------------------------------------------------------------------------------
 
 class Result(NetworkResult):
@@ -912,23 +970,30 @@ class Network(NetworkMethods, Handle):
 
     def __init__(self, context: Context, *, steps: int, batch: int = 1, dtype: Union[str, int] = "f32", seed: int = 0,
                  drop_last: bool = False, slots: int = 0, transient_arrays: bool = False,
-                 own_loss: Union[str, int] = "none"):
+                 own_loss: Union[str, int] = "none", communicator: Optional[Communicator] = None):
         desc = described("synfire_network_desc", n_steps=whole("steps", steps), batch=whole("batch", batch),
                          dtype=constant("dtype", "dtype", dtype), seed=whole("seed", seed),
                          drop_last=flag("drop_last", drop_last), n_slots=whole("slots", slots),
                          transient_arrays=flag("transient_arrays", transient_arrays),
-                         own_loss=constant("own_loss", "own_loss", own_loss))
+                         own_loss=constant("own_loss", "own_loss", own_loss),
+                         communicator=communicator.handle if communicator is not None else None)
         handle = ctypes.c_void_p()
         check(library().synfire_network_create(_handle_of(context), ctypes.byref(desc), ctypes.byref(handle)))
         self._adopt(context, handle.value)
 
     @classmethod
     def load_from(cls, context: Context, source: Union[str, os.PathLike, bytes], *, inference: bool = False,
-                  steps: int = 0, batch: int = 0, slots: int = 0, replace_nonfinite: bool = False) -> "Network":
-        """A network from a file, or from the bytes of one."""
+                  steps: int = 0, batch: int = 0, slots: int = 0, replace_nonfinite: bool = False,
+                  keep: str = "", continues: bool = False) -> "Network":
+        """A network from a file, or from the bytes of one.
+
+        keep: names of arrays to keep, as `keep()` takes them. continues: readouts continue from replay to replay.
+        """
+        names = text("keep", keep) if keep else None
         desc = described("synfire_network_file_desc", inference=flag("inference", inference),
                          n_steps=whole("steps", steps), batch=whole("batch", batch), n_slots=whole("slots", slots),
-                         replace_nonfinite=flag("replace_nonfinite", replace_nonfinite))
+                         replace_nonfinite=flag("replace_nonfinite", replace_nonfinite), keep=names,
+                         continues=flag("continues", continues))
         handle = ctypes.c_void_p()
         if isinstance(source, (bytes, bytearray, memoryview)):
             source = bytes(source)
@@ -1038,6 +1103,31 @@ class Network(NetworkMethods, Handle):
         finally:
             for one in made:
                 one.close()
+
+    def open_data(self, set: Union[str, int], files: Mapping[Any, Any], *,  # noqa: A002
+                  n_readers: int = 0, block_rows: int = 0, window_blocks: int = 0) -> None:
+        """Sets data that stay in files, and that may be larger than memory: {"inputs": "rows.npy", "labels":
+        ("rows.safetensors", "labels")}. An array is a path, of an array of NumPy, or a path and the name of a tensor of a
+        safetensors file or of the index of its shards; or a list of these, whose rows follow each other. In place of
+        "inputs", ("stage", "inputs") names the stage.
+
+        A block is `block_rows` rows that follow each other; the training rows of an epoch are permuted in windows of
+        `window_blocks` blocks. `n_readers` threads read ahead. 0 is the default of each.
+        """
+        named = []
+        for key, given in files.items():
+            stage, role = key if isinstance(key, tuple) else (None, key)
+            for one in given if isinstance(given, list) else [given]:
+                path, tensor = one if isinstance(one, tuple) else (one, None)
+                named.append((os.fsencode(path), None if tensor is None else text("a tensor", tensor),
+                              None if stage is None else text("a stage", stage), constant("a role", "array", role)))
+        entries = (_api.synfire_data_file * max(len(named), 1))()
+        for entry, (path, tensor, stage, role) in zip(entries, named):
+            entry.path, entry.tensor, entry.stage, entry.role = path, tensor, stage, role
+        desc = described("synfire_network_data_desc", n_readers=whole("n_readers", n_readers),
+                         block_rows=whole("block_rows", block_rows), window_blocks=whole("window_blocks", window_blocks))
+        check(library().synfire_network_open_data(self.handle, constant("set", "data", set), entries, len(named),
+                                                  ctypes.byref(desc)))
 
     def infer_arrays(self, rows: int, arrays: Mapping[Tuple[str, str], Array]) -> None:
         """Runs the network over rows of several inputs, into arrays of outputs: {("stage", "outputs"): array, ...}."""

@@ -34,6 +34,10 @@ _FORWARD = (
     ("state_init", "state_init", "named", "n_state_init", "synfire_state_buffer"),
     ("state_final", "state_final", "named", "n_state_final", "synfire_state_buffer"),
     ("state_seq", "state_seq", "named", "n_state_seq", "synfire_state_buffer"),
+    ("recurrent_synapse", "recurrent_synapse", "object", "synapse"),
+    ("recurrent_delay", "recurrent_delay", "int"),
+    ("spikes_init", "spikes_init", "buffer", "read", "u32"),
+    ("spikes_final", "spikes_final", "buffer", "write", "u32"),
 )
 _BACKWARD = (
     ("in_place", "in_place", "flag"),
@@ -55,6 +59,8 @@ _BACKWARD = (
     ("grad_state_seq", "grad_state_seq", "named", "n_grad_state_seq", "synfire_state_buffer"),
     ("grad_state_final", "grad_state_final", "named", "n_grad_state_final", "synfire_state_buffer"),
     ("grad_state_init", "grad_state_init", "named", "n_grad_state_init", "synfire_state_buffer"),
+    ("grad_spikes_final", "grad_spikes_final", "buffer", "read", "u32"),
+    ("grad_spikes_init", "grad_spikes_init", "buffer", "write", "u32"),
 )
 _COPY = (
     ("source", "source", "buffer", "read", "u32"),
@@ -435,6 +441,7 @@ _RESTORE = (
     ("buffer", "buffer", "buffer", "read", "u32"),
 )
 _SYNAPSE_FORWARD = (
+    ("round_delays", "round_delays", "flag"),
     ("steps", "n_steps", "int"),
     ("batch", "batch", "int"),
     ("input", "input", "buffer", "read", "bits"),
@@ -443,6 +450,8 @@ _SYNAPSE_FORWARD = (
     ("input_mask", "input_mask", "buffer", "read", "u32"),
     ("input_scale", "input_scale", "buffer", "read", "u32"),
     ("mask_channels", "mask_channels", "int"),
+    ("history", "history", "buffer", "read", "u32"),
+    ("next_history", "next_history", "buffer", "write", "u32"),
 )
 _SYNAPSE_BACKWARD = (
     ("add_gradients", "add_gradients", "flag"),
@@ -456,6 +465,7 @@ _SYNAPSE_BACKWARD = (
     ("input_mask", "input_mask", "buffer", "read", "u32"),
     ("input_scale", "input_scale", "buffer", "read", "u32"),
     ("mask_channels", "mask_channels", "int"),
+    ("history", "history", "buffer", "read", "u32"),
 )
 _DROPOUT = (
     ("neurons", "n_neurons", "int"),
@@ -497,6 +507,23 @@ _POPULATION = (
     ("upper", "upper", "float"),
     ("sigma", "sigma", "float"),
     ("frozen", "frozen", "flag"),
+)
+_DELAYED = (
+    ("dtype", "dtype", "choice", "dtype"),
+    ("inputs", "n_inputs", "int"),
+    ("outputs", "n_outputs", "int"),
+    ("max_delay", "max_delay", "int"),
+    ("learn_delays", "learn_delays", "flag"),
+    ("width", "width", "float"),
+    ("bias", "bias", "flag"),
+    ("frozen", "frozen", "flag"),
+    ("gradient_bits", "gradient_bits", "int"),
+    ("initialization", "initialization", "choice", "initialization"),
+    ("weight_bits", "weight_bits", "int"),
+    ("gain", "gain", "float"),
+    ("seed", "seed", "int"),
+    ("delays", "delays", "numbers", "delays_length", "c_double"),
+    ("mask", "mask", "numbers", "mask_length", "c_uint8"),
 )
 _CONV2D = (
     ("input_kind", "input_kind", "choice", "input"),
@@ -688,7 +715,8 @@ class LayerMemory(Answer):
     checkpoint_interval: int
     """Steps between two checkpoints of V on the tape."""
     state_bytes: int
-    """State V `[B, N]` (and W, and the countdown of a delayed reset or refractory steps), each rounded up to 256 bytes.
+    """State V `[B, N]` (and W, the countdown of a delayed reset or refractory steps, and the spikes of `history_steps`
+    of layer_desc), each rounded up to 256 bytes.
     """
     parameter_bytes: int
     """Parameters, one number each, and the constants derived from them."""
@@ -714,6 +742,11 @@ class LayerMemory(Answer):
     """
     synapse_tape_bytes: int
     """X of a synapse; added to the tape of a forward with a synapse and "recompute". 0 in LI."""
+    recurrent_tape_bytes: int
+    """V (and W) before every step, X, and packed spikes of all steps: one tape of a forward with a recurrent synapse,
+    in place of `tape_bytes` and `synapse_tape_bytes`. "store_narrow" then takes a word of spikes for each neuron and
+    step, T * B * N * 4 bytes, in place of `narrow_tape_spike_bytes`. 0 without `history_steps` of layer_desc.
+    """
 
 
 class LayerDesc(Answer):
@@ -763,6 +796,12 @@ class LayerDesc(Answer):
     refractory steps or the delayed reset has one state variable more, the last, `"countdown"`: `refractory_steps` +
     1 after a step with a spike, and one less after each further step, down to 0. Its gradient is that of the last
     spike. Since ABI 0.3.
+    """
+    history_steps: int
+    """Steps D of its own spikes that the layer keeps as a part of its state, in packed rows `[D, B, ceil(N/32)]`: at
+    least the `recurrent_delay` of forward_desc of every forward. They are 0 after a reset. A forward with a
+    recurrent synapse that starts from the layer's state reads them and advances them; other forwards leave them as
+    they are. 0 to 65,535. Default 0: none; LI takes only 0. Since ABI 0.3.
     """
 
 
@@ -848,8 +887,8 @@ class SynapseInfo(Answer):
     gradient_bits: int
     """The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default."""
     kind: str
-    """The kind: `"dense"`, `"one_to_one"`, `"conv2d"`, `"population"` or `"normalization"`. A constant string that
-    lives as long as the library.
+    """The kind: `"dense"`, `"one_to_one"`, `"conv2d"`, `"population"`, `"delayed"` or `"normalization"`. A constant
+    string that lives as long as the library.
     """
     weight_bits: int
     """The bits of its weights on their grid, 8, 16 or 24; 0 if they have none."""
@@ -904,6 +943,16 @@ class OptimizerMemory(Answer):
     """The counters, a list of the members, and 8 bytes for every 1,024 elements."""
 
 
+class CommunicatorProperties(Answer):
+    """The properties of a communicator: `communicator_get_properties()`. Since ABI 0.3."""
+    transport: str
+    """One of "auto", "loopback", "mpi", but "auto"."""
+    rank: int
+    """This rank."""
+    size: int
+    """How many ranks there are."""
+
+
 class NetworkMemory(Answer):
     """Memory of a network, in bytes: `query_memory()`. On a host context, device memory is ordinary memory."""
     synapse_bytes: int
@@ -924,7 +973,7 @@ class NetworkMemory(Answer):
     """Page-locked memory: input and output of the inference graph."""
     data_bytes: int
     """The data sets that the network has now, in device memory, or in page-locked memory with the input's value
-    `"pinned"`.
+    `"pinned"`. Of data in files (`open_data()`), what is in memory, page-locked too.
     """
 
 
@@ -968,6 +1017,28 @@ class StageResult(Answer):
     """As `n_counted` of network_result."""
     n_correct: int
     """As `n_correct` of network_result."""
+
+
+class NetworkMonitor(Answer):
+    """The monitor of one stage of a network: `get_monitor()`. Numbers that the stage does not have are NaN. Since ABI
+    0.3.
+    """
+    n_replays: int
+    """How many replays it covers: all of neurons; those that compute gradients of weights."""
+    rate: float
+    """The spikes of neurons per neuron and step, 0 to 1; 0 without a replay. Steps beyond a row's length and rows that
+    are not in the batch do not count.
+    """
+    silent: float
+    """The fraction of the neurons that have not fired in any of the replays, 0 to 1; 0 without a replay."""
+    weight_norm: float
+    """The Euclidean norm of the weights that the stage has now, without the bias: gamma of a normalisation, mu of a
+    population code.
+    """
+    gradient_norm: float
+    """The root of the mean, over the replays, of the squared Euclidean norm of their gradient; 0 without a replay. NaN
+    too if they are not trained. With one replay, the norm of its gradient.
+    """
 
 
 class ArraySource(Answer):
@@ -1692,6 +1763,8 @@ class LayerMethods(Caller):
                 synapse: Optional[Synapse] = None, synapse_input: Optional[Array] = None,
                 active: Optional[Array] = None, state_init: Optional[Mapping[str, Array]] = None,
                 state_final: Optional[Mapping[str, Array]] = None, state_seq: Optional[Mapping[str, Array]] = None,
+                recurrent_synapse: Optional[Synapse] = None, recurrent_delay: int = 0,
+                spikes_init: Optional[Array] = None, spikes_final: Optional[Array] = None,
                 stream: Stream = None) -> None:
         """Runs one forward now: the same operation that `record_forward()` records.
 
@@ -1716,17 +1789,30 @@ class LayerMethods(Caller):
         synapse_input: The synapse's input, as `input` of synapse_forward_desc. Given exactly if `synapse` is. The
             backward reads it again for gradients of weights, so it must not change until then.
         active: As `n_active` of synapse_forward_desc: X of other rows is +0, and they count in no gradient of the
-            synapse, nor do rows that are not active in the layer (`set_n_active()`). Only with `synapse`.
+            synapse, nor do rows that are not active in the layer (`set_n_active()`). The same holds for the
+            recurrent synapse. Only with `synapse`.
         state_init: As `w_init`, of the variables beyond V and W that a model with three or four has: all of them if
             `v_init` is given, else none. Default: none.
         state_final: As `w_final`, of those variables. Default: none.
         state_seq: As `w_seq`, of those variables. Default: none.
+        recurrent_synapse: A synapse from the layer's spikes to its X: of spikes, with N inputs, N outputs and the type
+            of the layer's arithmetic. It may be `synapse` itself. Default: None, no recurrence; LI has none.
+            Since ABI 0.3.
+        recurrent_delay: Steps from a spike to its effect, with `recurrent_synapse`: 1 to `history_steps` of layer_desc.
+            Otherwise 0. Since ABI 0.3.
+        spikes_init: Spikes of the `recurrent_delay` steps before the first, the earliest step first, read: "bits"
+            `[recurrent_delay, B, ceil(N/32)]`. Given exactly if `v_init` and `recurrent_synapse` are; the
+            layer's history is then neither read nor written. Since ABI 0.3.
+        spikes_final: Spikes of the last `recurrent_delay` steps likewise, written: the `spikes_init` of the window that
+            follows. Optional; only with `recurrent_synapse`. Since ABI 0.3.
         """
         self._run("synfire_layer_forward", stream,
             "synfire_forward_desc", _FORWARD,
             dict(tape=tape, x=x, spikes=spikes, v_init=v_init, v_final=v_final, v_seq=v_seq, h_seq=h_seq, w_init=w_init,
                  w_final=w_final, w_seq=w_seq, in_place=in_place, synapse=synapse, synapse_input=synapse_input,
-                 active=active, state_init=state_init, state_final=state_final, state_seq=state_seq))
+                 active=active, state_init=state_init, state_final=state_final, state_seq=state_seq,
+                 recurrent_synapse=recurrent_synapse, recurrent_delay=recurrent_delay, spikes_init=spikes_init,
+                 spikes_final=spikes_final))
 
     def backward(self, *, in_place: bool = False, grad_spike_seq: Optional[Array] = None,
                  grad_v_seq: Optional[Array] = None, grad_v_final: Optional[Array] = None,
@@ -1737,7 +1823,8 @@ class LayerMethods(Caller):
                  add_synapse_gradients: bool = False, add_input_gradient: bool = False,
                  skip_synapse_gradients: bool = False, grad_state_seq: Optional[Mapping[str, Array]] = None,
                  grad_state_final: Optional[Mapping[str, Array]] = None,
-                 grad_state_init: Optional[Mapping[str, Array]] = None, stream: Stream = None) -> None:
+                 grad_state_init: Optional[Mapping[str, Array]] = None, grad_spikes_final: Optional[Array] = None,
+                 grad_spikes_init: Optional[Array] = None, stream: Stream = None) -> None:
         """Runs one backward pass through time now, for the layer's latest forward, which must have left a tape.
 
         in_place: 1: `grad_x_seq` may use the memory of `grad_spike_seq`, with the same type and pitch. Default 0: this
@@ -1763,15 +1850,22 @@ class LayerMethods(Caller):
         add_parameter_gradients: 1: gradients of parameters are added to the contents of their buffers, in f64, and
             rounded once. Default 0: they replace the contents.
         grad_synapse_input: dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional.
-        add_synapse_gradients: 1: gradients of weights and bias are added to what the synapse holds. Default 0: they
-            replace it.
+        add_synapse_gradients: 1: gradients of weights and bias are added to what the synapse, and the recurrent one,
+            holds. Default 0: they replace it. If both are the same synapse, the recurrent gradients are added
+            to the others.
         add_input_gradient: 1: dL/d(input) is added to what `grad_synapse_input` holds. Default 0: it replaces it.
-        skip_synapse_gradients: 1: gradients of weights and bias are not computed, and the synapse's are left as they
-            are. Default 0.
+        skip_synapse_gradients: 1: gradients of weights and bias are not computed, and those of the synapse, and of the
+            recurrent one, are left as they are. Default 0.
         grad_state_seq: As `grad_w_seq`, of the variables beyond V and W that a model with three or four has. Default:
             none.
         grad_state_final: As `grad_w_final`, of those variables. Default: none.
         grad_state_init: As `grad_w_init`, of those variables. Default: none.
+        grad_spikes_final: dL/dS of the last `recurrent_delay` steps, read; added to that of these steps: the
+            `grad_spikes_init` of the window that follows. f32 (f64 in an f64 layer). Optional; only after a
+            forward with a recurrent synapse. Since ABI 0.3.
+        grad_spikes_init: dL/dS of the `recurrent_delay` steps before the first one, written: +0 where no step reads
+            them. f32 (f64 in an f64 layer). Optional; only after a forward with a recurrent synapse. Since ABI
+            0.3.
         """
         self._run("synfire_layer_backward", stream,
             "synfire_backward_desc", _BACKWARD,
@@ -1781,7 +1875,8 @@ class LayerMethods(Caller):
                  add_parameter_gradients=add_parameter_gradients, grad_synapse_input=grad_synapse_input,
                  add_synapse_gradients=add_synapse_gradients, add_input_gradient=add_input_gradient,
                  skip_synapse_gradients=skip_synapse_gradients, grad_state_seq=grad_state_seq,
-                 grad_state_final=grad_state_final, grad_state_init=grad_state_init))
+                 grad_state_final=grad_state_final, grad_state_init=grad_state_init,
+                 grad_spikes_final=grad_spikes_final, grad_spikes_init=grad_spikes_init))
 
     def reset_rows(self, *, first_row: int = 0, rows: int = 0, name: Optional[str] = None,
                    buffer: Optional[Array] = None, stream: Stream = None) -> None:
@@ -1830,8 +1925,8 @@ class LayerMethods(Caller):
                   stream: Stream = None) -> None:
         """Copies rows of the state of one layer, all state variables, to another.
 
-        source: The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is
-            written: its rows can be copied to other rows of it.
+        source: The layer to read, of the same model, number of neurons, arithmetic and number of steps in its history.
+            It may be the layer that is written: its rows can be copied to other rows of it.
         first_row: First batch row of `source`. Default: 0.
         rows: How many batch rows. 0 (default): all of `source` from `first_row` on.
         destination_row: First batch row to write. Default: 0.
@@ -1882,7 +1977,7 @@ class LayerMethods(Caller):
 
     def reset_state(self, stream: Stream = None) -> None:
         """Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; every other
-        variable 0.
+        variable 0, and no spikes in the history (`history_steps` of layer_desc).
 
         stream: The stream to use; None is the context's own. Must be None on the host.
         """
@@ -1903,11 +1998,15 @@ class LayerMethods(Caller):
 class SynapseMethods(Caller):
     """Methods of Synapse that are generated."""
 
-    def forward(self, *, steps: int, input: Array, output: Array, batch: int = 1, active: Optional[Array] = None,
-                input_mask: Optional[Array] = None, input_scale: Optional[Array] = None, mask_channels: int = 0,
-                stream: Stream = None) -> None:
+    def forward(self, *, steps: int, input: Array, output: Array, round_delays: bool = False, batch: int = 1,
+                active: Optional[Array] = None, input_mask: Optional[Array] = None,
+                input_scale: Optional[Array] = None, mask_channels: int = 0, history: Optional[Array] = None,
+                next_history: Optional[Array] = None, stream: Stream = None) -> None:
         """Computes a product now: the same operation that `record_synapse_forward()` records.
 
+        round_delays: 1: a synapse with learnt delays rounds each D[n, k] to the nearest step, half-way ones up: w[n, k,
+            d] is W[n, k] there and 0 elsewhere, as in an evaluation. Default 0. Has no effect on other
+            synapses. Since ABI 0.3.
         steps: Steps T, at least 1.
         batch: Batch rows B. Default: 1.
         input: Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse).
@@ -1920,16 +2019,24 @@ class SynapseMethods(Caller):
         mask_channels: Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod
             `mask_channels`, which must divide K. With the channels of a map, all places of a channel are kept
             or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
+        history: The spikes of the last M steps before step 0, the earliest one first, for a synapse with delays; any
+            other one refuses it. "bits" (`[M, B, ceil(K/32)]` words), read. Default: there were none. Since ABI
+            0.3.
+        next_history: The `history` of the next T steps, likewise, written; rows that are not active get theirs of
+            `history`. Must not overlap `history`, which the backward reads: copy it there after that. Since ABI
+            0.3.
         """
         self._run("synfire_synapse_forward", stream,
             "synfire_synapse_forward_desc", _SYNAPSE_FORWARD,
-            dict(steps=steps, input=input, output=output, batch=batch, active=active, input_mask=input_mask,
-                 input_scale=input_scale, mask_channels=mask_channels))
+            dict(steps=steps, input=input, output=output, round_delays=round_delays, batch=batch, active=active,
+                 input_mask=input_mask, input_scale=input_scale, mask_channels=mask_channels, history=history,
+                 next_history=next_history))
 
     def backward(self, *, steps: int, grad_output: Array, add_gradients: bool = False, batch: int = 1,
                  input: Optional[Array] = None, grad_input: Optional[Array] = None, active: Optional[Array] = None,
                  add_input_gradient: bool = False, input_mask: Optional[Array] = None,
-                 input_scale: Optional[Array] = None, mask_channels: int = 0, stream: Stream = None) -> None:
+                 input_scale: Optional[Array] = None, mask_channels: int = 0, history: Optional[Array] = None,
+                 stream: Stream = None) -> None:
         """Computes the gradients of a product now: the same operation that `record_synapse_backward()` records.
 
         add_gradients: 1: gradients of weights and bias are added to what the synapse holds. Default 0: they replace it.
@@ -1945,12 +2052,14 @@ class SynapseMethods(Caller):
         input_mask: As `input_mask` of synapse_forward_desc, and the same as in the forward.
         input_scale: As `input_scale` of synapse_forward_desc, and the same as in the forward.
         mask_channels: As `mask_channels` of synapse_forward_desc, and the same as in the forward. Since ABI 0.3.
+        history: As `history` of synapse_forward_desc, and the same as in the forward: its spikes count in the gradients
+            of the arrays, and have no dL/dx. Since ABI 0.3.
         """
         self._run("synfire_synapse_backward", stream,
             "synfire_synapse_backward_desc", _SYNAPSE_BACKWARD,
             dict(steps=steps, grad_output=grad_output, add_gradients=add_gradients, batch=batch, input=input,
                  grad_input=grad_input, active=active, add_input_gradient=add_input_gradient, input_mask=input_mask,
-                 input_scale=input_scale, mask_channels=mask_channels))
+                 input_scale=input_scale, mask_channels=mask_channels, history=history))
 
     @classmethod
     def one_to_one(cls, context: Context, *, channels: int, input_kind: Union[str, int] = "spikes", height: int = 1,
@@ -2045,6 +2154,69 @@ class SynapseMethods(Caller):
             "synfire_population_desc", _POPULATION,
             dict(channels=channels, cells=cells, dtype=dtype, height=height, width=width, lower=lower, upper=upper,
                  sigma=sigma, frozen=frozen))
+
+    @classmethod
+    def delayed(cls, context: Context, *, inputs: int, outputs: int, max_delay: int, dtype: Union[str, int] = "f32",
+                learn_delays: bool = False, width: float = 0, bias: bool = False, frozen: bool = False,
+                gradient_bits: int = 0, initialization: Union[str, int] = "uniform", weight_bits: int = 0,
+                gain: float = 1, seed: int = 0, delays: Sequence[float] = (), mask: Sequence[float] = ()) -> Synapse:
+        """Creates a synapse with a delay for each connection.
+
+        dtype: Type of the arrays, outputs and gradients: "f32" (default) or "f64".
+        inputs: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+        outputs: Outputs N, at least 1.
+        max_delay: The longest delay M in steps, 1 to 255.
+        learn_delays: 1: delays are learnt. Default 0: they are fixed, whole, and have no gradient.
+        width: The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must be
+            0 with fixed delays.
+        bias: 1: with a bias. Default 0: without.
+        frozen: 1: without gradients. Default 0: with.
+        gradient_bits: As `gradient_bits` of synapse_desc.
+        initialization: As `initialization` of synapse_desc, of weights and bias.
+        weight_bits: As `weight_bits` of synapse_desc, of the w[n, k, d].
+        gain: A factor on the initial weights, at most 1e30. Default: 1.
+        seed: Any number. Different seeds give independent weights and delays.
+        delays: The delays `[N, K]` at the start, each from 0 to M, and whole if they are fixed. Read during the call.
+            Default: drawn with `seed`, uniform from 0 to M.
+        mask: As `mask` of synapse_desc: connections `[N, K]`.
+        """
+        return cls._made("synfire_synapse_create_delayed", context,
+            "synfire_delayed_desc", _DELAYED,
+            dict(inputs=inputs, outputs=outputs, max_delay=max_delay, dtype=dtype, learn_delays=learn_delays,
+                 width=width, bias=bias, frozen=frozen, gradient_bits=gradient_bits, initialization=initialization,
+                 weight_bits=weight_bits, gain=gain, seed=seed, delays=delays, mask=mask))
+
+    @classmethod
+    def query_memory_delayed(cls, inputs: int, outputs: int, max_delay: int, dtype: Union[str, int] = "f32",
+                             learn_delays: bool = False, width: float = 0, bias: bool = False, frozen: bool = False,
+                             gradient_bits: int = 0, initialization: Union[str, int] = "uniform", weight_bits: int = 0,
+                             gain: float = 1, seed: int = 0, delays: Sequence[float] = (),
+                             mask: Sequence[float] = ()) -> SynapseMemory:
+        """Computes how much memory a synapse with delays would take, before anything is allocated.
+
+        dtype: Type of the arrays, outputs and gradients: "f32" (default) or "f64".
+        inputs: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+        outputs: Outputs N, at least 1.
+        max_delay: The longest delay M in steps, 1 to 255.
+        learn_delays: 1: delays are learnt. Default 0: they are fixed, whole, and have no gradient.
+        width: The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must be
+            0 with fixed delays.
+        bias: 1: with a bias. Default 0: without.
+        frozen: 1: without gradients. Default 0: with.
+        gradient_bits: As `gradient_bits` of synapse_desc.
+        initialization: As `initialization` of synapse_desc, of weights and bias.
+        weight_bits: As `weight_bits` of synapse_desc, of the w[n, k, d].
+        gain: A factor on the initial weights, at most 1e30. Default: 1.
+        seed: Any number. Different seeds give independent weights and delays.
+        delays: The delays `[N, K]` at the start, each from 0 to M, and whole if they are fixed. Read during the call.
+            Default: drawn with `seed`, uniform from 0 to M.
+        mask: As `mask` of synapse_desc: connections `[N, K]`.
+        """
+        return cls._asked("synfire_synapse_query_memory_delayed", "synfire_synapse_memory",
+            "synfire_delayed_desc", _DELAYED,
+            dict(inputs=inputs, outputs=outputs, max_delay=max_delay, dtype=dtype, learn_delays=learn_delays,
+                 width=width, bias=bias, frozen=frozen, gradient_bits=gradient_bits, initialization=initialization,
+                 weight_bits=weight_bits, gain=gain, seed=seed, delays=delays, mask=mask))
 
     @classmethod
     def conv2d(cls, context: Context, *, channels: int, output_channels: int, input_kind: Union[str, int] = "spikes",
@@ -2296,8 +2468,9 @@ class GraphMethods(Caller):
                 w_final: Optional[Array] = None, w_seq: Optional[Array] = None, in_place: bool = False,
                 synapse: Optional[Synapse] = None, synapse_input: Optional[Array] = None,
                 active: Optional[Array] = None, state_init: Optional[Mapping[str, Array]] = None,
-                state_final: Optional[Mapping[str, Array]] = None,
-                state_seq: Optional[Mapping[str, Array]] = None) -> int:
+                state_final: Optional[Mapping[str, Array]] = None, state_seq: Optional[Mapping[str, Array]] = None,
+                recurrent_synapse: Optional[Synapse] = None, recurrent_delay: int = 0,
+                spikes_init: Optional[Array] = None, spikes_final: Optional[Array] = None) -> int:
         """Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of
         times: each forward that starts from the layer's state continues from the state that the previous one left.
 
@@ -2322,17 +2495,30 @@ class GraphMethods(Caller):
         synapse_input: The synapse's input, as `input` of synapse_forward_desc. Given exactly if `synapse` is. The
             backward reads it again for gradients of weights, so it must not change until then.
         active: As `n_active` of synapse_forward_desc: X of other rows is +0, and they count in no gradient of the
-            synapse, nor do rows that are not active in the layer (`set_n_active()`). Only with `synapse`.
+            synapse, nor do rows that are not active in the layer (`set_n_active()`). The same holds for the
+            recurrent synapse. Only with `synapse`.
         state_init: As `w_init`, of the variables beyond V and W that a model with three or four has: all of them if
             `v_init` is given, else none. Default: none.
         state_final: As `w_final`, of those variables. Default: none.
         state_seq: As `w_seq`, of those variables. Default: none.
+        recurrent_synapse: A synapse from the layer's spikes to its X: of spikes, with N inputs, N outputs and the type
+            of the layer's arithmetic. It may be `synapse` itself. Default: None, no recurrence; LI has none.
+            Since ABI 0.3.
+        recurrent_delay: Steps from a spike to its effect, with `recurrent_synapse`: 1 to `history_steps` of layer_desc.
+            Otherwise 0. Since ABI 0.3.
+        spikes_init: Spikes of the `recurrent_delay` steps before the first, the earliest step first, read: "bits"
+            `[recurrent_delay, B, ceil(N/32)]`. Given exactly if `v_init` and `recurrent_synapse` are; the
+            layer's history is then neither read nor written. Since ABI 0.3.
+        spikes_final: Spikes of the last `recurrent_delay` steps likewise, written: the `spikes_init` of the window that
+            follows. Optional; only with `recurrent_synapse`. Since ABI 0.3.
         """
         return self._record("synfire_graph_record_forward", layer,
             "synfire_forward_desc", _FORWARD,
             dict(tape=tape, x=x, spikes=spikes, v_init=v_init, v_final=v_final, v_seq=v_seq, h_seq=h_seq, w_init=w_init,
                  w_final=w_final, w_seq=w_seq, in_place=in_place, synapse=synapse, synapse_input=synapse_input,
-                 active=active, state_init=state_init, state_final=state_final, state_seq=state_seq))
+                 active=active, state_init=state_init, state_final=state_final, state_seq=state_seq,
+                 recurrent_synapse=recurrent_synapse, recurrent_delay=recurrent_delay, spikes_init=spikes_init,
+                 spikes_final=spikes_final))
 
     def backward(self, layer: Layer, *, in_place: bool = False, grad_spike_seq: Optional[Array] = None,
                  grad_v_seq: Optional[Array] = None, grad_v_final: Optional[Array] = None,
@@ -2343,7 +2529,8 @@ class GraphMethods(Caller):
                  add_synapse_gradients: bool = False, add_input_gradient: bool = False,
                  skip_synapse_gradients: bool = False, grad_state_seq: Optional[Mapping[str, Array]] = None,
                  grad_state_final: Optional[Mapping[str, Array]] = None,
-                 grad_state_init: Optional[Mapping[str, Array]] = None) -> int:
+                 grad_state_init: Optional[Mapping[str, Array]] = None, grad_spikes_final: Optional[Array] = None,
+                 grad_spikes_init: Optional[Array] = None) -> int:
         """Appends a backward pass through time for a forward of the layer: the one that `forward` names, else the one
         recorded last in this graph, else the one that was recorded or run last anywhere. If that forward does not
         run in the same replay, because it is not in the graph or is disabled, each launch checks that its tape is
@@ -2372,15 +2559,22 @@ class GraphMethods(Caller):
         add_parameter_gradients: 1: gradients of parameters are added to the contents of their buffers, in f64, and
             rounded once. Default 0: they replace the contents.
         grad_synapse_input: dL/d(input) of the forward's synapse, written: f32 (f64 in an f64 layer). Optional.
-        add_synapse_gradients: 1: gradients of weights and bias are added to what the synapse holds. Default 0: they
-            replace it.
+        add_synapse_gradients: 1: gradients of weights and bias are added to what the synapse, and the recurrent one,
+            holds. Default 0: they replace it. If both are the same synapse, the recurrent gradients are added
+            to the others.
         add_input_gradient: 1: dL/d(input) is added to what `grad_synapse_input` holds. Default 0: it replaces it.
-        skip_synapse_gradients: 1: gradients of weights and bias are not computed, and the synapse's are left as they
-            are. Default 0.
+        skip_synapse_gradients: 1: gradients of weights and bias are not computed, and those of the synapse, and of the
+            recurrent one, are left as they are. Default 0.
         grad_state_seq: As `grad_w_seq`, of the variables beyond V and W that a model with three or four has. Default:
             none.
         grad_state_final: As `grad_w_final`, of those variables. Default: none.
         grad_state_init: As `grad_w_init`, of those variables. Default: none.
+        grad_spikes_final: dL/dS of the last `recurrent_delay` steps, read; added to that of these steps: the
+            `grad_spikes_init` of the window that follows. f32 (f64 in an f64 layer). Optional; only after a
+            forward with a recurrent synapse. Since ABI 0.3.
+        grad_spikes_init: dL/dS of the `recurrent_delay` steps before the first one, written: +0 where no step reads
+            them. f32 (f64 in an f64 layer). Optional; only after a forward with a recurrent synapse. Since ABI
+            0.3.
         """
         return self._record("synfire_graph_record_backward", layer,
             "synfire_backward_desc", _BACKWARD,
@@ -2390,7 +2584,8 @@ class GraphMethods(Caller):
                  add_parameter_gradients=add_parameter_gradients, grad_synapse_input=grad_synapse_input,
                  add_synapse_gradients=add_synapse_gradients, add_input_gradient=add_input_gradient,
                  skip_synapse_gradients=skip_synapse_gradients, grad_state_seq=grad_state_seq,
-                 grad_state_final=grad_state_final, grad_state_init=grad_state_init))
+                 grad_state_final=grad_state_final, grad_state_init=grad_state_init,
+                 grad_spikes_final=grad_spikes_final, grad_spikes_init=grad_spikes_init))
 
     def copy(self, *, source: Array, destination: Array, source_offset: int = 0, destination_offset: int = 0,
              bytes: int = 0) -> int:
@@ -3136,8 +3331,8 @@ class GraphMethods(Caller):
                   destination_row: int = 0) -> int:
         """Appends a copy of rows of the state of one layer to another; as `copy_rows()`.
 
-        source: The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is
-            written: its rows can be copied to other rows of it.
+        source: The layer to read, of the same model, number of neurons, arithmetic and number of steps in its history.
+            It may be the layer that is written: its rows can be copied to other rows of it.
         first_row: First batch row of `source`. Default: 0.
         rows: How many batch rows. 0 (default): all of `source` from `first_row` on.
         destination_row: First batch row to write. Default: 0.
@@ -3176,11 +3371,15 @@ class GraphMethods(Caller):
             "synfire_state_desc", _RESTORE,
             dict(buffer=buffer, first_row=first_row, rows=rows, name=name))
 
-    def synapse_forward(self, synapse: Synapse, *, steps: int, input: Array, output: Array, batch: int = 1,
-                        active: Optional[Array] = None, input_mask: Optional[Array] = None,
-                        input_scale: Optional[Array] = None, mask_channels: int = 0) -> int:
+    def synapse_forward(self, synapse: Synapse, *, steps: int, input: Array, output: Array, round_delays: bool = False,
+                        batch: int = 1, active: Optional[Array] = None, input_mask: Optional[Array] = None,
+                        input_scale: Optional[Array] = None, mask_channels: int = 0, history: Optional[Array] = None,
+                        next_history: Optional[Array] = None) -> int:
         """Appends the product of a synapse with its input.
 
+        round_delays: 1: a synapse with learnt delays rounds each D[n, k] to the nearest step, half-way ones up: w[n, k,
+            d] is W[n, k] there and 0 elsewhere, as in an evaluation. Default 0. Has no effect on other
+            synapses. Since ABI 0.3.
         steps: Steps T, at least 1.
         batch: Batch rows B. Default: 1.
         input: Read. Spikes in any format, counts in u8, or values: f32, f16 or bf16 (f64 in an f64 synapse).
@@ -3193,17 +3392,24 @@ class GraphMethods(Caller):
         mask_channels: Dropout of whole channels: `input_mask` is `[B, mask_channels]`, and input i uses bit i mod
             `mask_channels`, which must divide K. With the channels of a map, all places of a channel are kept
             or dropped together. 0 without a mask. Default: K, a bit for each input. Since ABI 0.3.
+        history: The spikes of the last M steps before step 0, the earliest one first, for a synapse with delays; any
+            other one refuses it. "bits" (`[M, B, ceil(K/32)]` words), read. Default: there were none. Since ABI
+            0.3.
+        next_history: The `history` of the next T steps, likewise, written; rows that are not active get theirs of
+            `history`. Must not overlap `history`, which the backward reads: copy it there after that. Since ABI
+            0.3.
         """
         return self._record("synfire_graph_record_synapse_forward", synapse,
             "synfire_synapse_forward_desc", _SYNAPSE_FORWARD,
-            dict(steps=steps, input=input, output=output, batch=batch, active=active, input_mask=input_mask,
-                 input_scale=input_scale, mask_channels=mask_channels))
+            dict(steps=steps, input=input, output=output, round_delays=round_delays, batch=batch, active=active,
+                 input_mask=input_mask, input_scale=input_scale, mask_channels=mask_channels, history=history,
+                 next_history=next_history))
 
     def synapse_backward(self, synapse: Synapse, *, steps: int, grad_output: Array, add_gradients: bool = False,
                          batch: int = 1, input: Optional[Array] = None, grad_input: Optional[Array] = None,
                          active: Optional[Array] = None, add_input_gradient: bool = False,
                          input_mask: Optional[Array] = None, input_scale: Optional[Array] = None,
-                         mask_channels: int = 0) -> int:
+                         mask_channels: int = 0, history: Optional[Array] = None) -> int:
         """Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph;
         with `add_gradients` of synapse_backward_desc its gradients add up.
 
@@ -3220,12 +3426,14 @@ class GraphMethods(Caller):
         input_mask: As `input_mask` of synapse_forward_desc, and the same as in the forward.
         input_scale: As `input_scale` of synapse_forward_desc, and the same as in the forward.
         mask_channels: As `mask_channels` of synapse_forward_desc, and the same as in the forward. Since ABI 0.3.
+        history: As `history` of synapse_forward_desc, and the same as in the forward: its spikes count in the gradients
+            of the arrays, and have no dL/dx. Since ABI 0.3.
         """
         return self._record("synfire_graph_record_synapse_backward", synapse,
             "synfire_synapse_backward_desc", _SYNAPSE_BACKWARD,
             dict(steps=steps, grad_output=grad_output, add_gradients=add_gradients, batch=batch, input=input,
                  grad_input=grad_input, active=active, add_input_gradient=add_input_gradient, input_mask=input_mask,
-                 input_scale=input_scale, mask_channels=mask_channels))
+                 input_scale=input_scale, mask_channels=mask_channels, history=history))
 
     def dropout(self, *, neurons: int, mask: Array, scale: Array, batch: int = 1, probability: float = 0,
                 seed: int = 0, offset: int = 0) -> int:
@@ -3411,7 +3619,7 @@ class NetworkMethods(Caller):
         self._call("synfire_network_add_neurons", ("text", "name", name), ("choice", "model", "model", model))
 
     def add_readout(self, name: str, reduction: Union[str, int], of_spikes: bool = False) -> None:
-        """Adds the readout. It has no values.
+        """Adds the readout.
 
         name: The name of the stage.
         reduction: One of "sum", "mean", "max", "last", "steps".
@@ -3512,6 +3720,15 @@ class NetworkMethods(Caller):
         """
         self._call("synfire_network_set_class_weights", ("text", "stage", stage), ("values", "c_float", "weights",
             weights), ("length",))
+
+    def keep(self, names: str) -> None:
+        """Asks for arrays that training, evaluation and inference shall leave behind: `get_buffer()` gives them out.
+        Each replay overwrites them with those of its own rows. A network keeps nothing that nobody asks for and no
+        stage reads, and what is kept changes no bit of any result.
+
+        names: One name, or several with spaces between them. One that was asked for before is kept once.
+        """
+        self._call("synfire_network_keep", ("text", "names", names))
 
     def query_memory(self) -> NetworkMemory:
         """Computes how much memory a network takes, before anything of it is allocated: all parts are made and all
@@ -3633,11 +3850,24 @@ class NetworkMethods(Caller):
             own, page-locked too and 0 at first: for an output without a loss, the name of its stage and
             `".gradient"`, of the same shape; for a loss, `".labels"` or `".targets"`. Or what training and
             evaluation leave in device memory: the name of a stage of neurons and `".spikes"`, `".v"`,
-            `".grad_spikes"` or `".grad_v"`, as far as the network has it. With the input's value
-            `"replace_nonfinite"`, `"n_replaced"`, page-locked: one u64, how many numbers each replay of the
-            inference graph replaced (in the slot of the replay), and after `infer()` how many that call did.
+            `".grad_spikes"` or `".grad_v"`, as far as the network needs it, and all that `keep()` was asked
+            for. With the input's value `"replace_nonfinite"`, `"n_replaced"`, page-locked: one u64, how many
+            numbers each replay of the inference graph replaced (in the slot of the replay), and after `infer()`
+            how many that call did.
         """
         return self._call("synfire_network_get_buffer", ("text", "name", name), ("part", "Buffer"))
+
+    def monitor(self, stage: str, restart: bool = False) -> NetworkMonitor:
+        """Reads the monitor of a stage, which adds up inside the replays (`keep()`). Counts are integers and sums are
+        in f64 in a fixed order, so that the numbers are the same on every machine. A call that trains, evaluates or
+        infers begins anew; replays that the program launches itself are added. A call that fails may have changed
+        what was added up.
+
+        stage: The name of a stage that is monitored.
+        restart: 1: the monitor of this stage begins anew afterwards. 0: it goes on.
+        """
+        return self._call("synfire_network_get_monitor", ("text", "stage", stage), ("flag", "restart", restart),
+            ("answer", "synfire_network_monitor"))
 
     def memory_use(self) -> MemoryUse:
         """Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it
@@ -3657,6 +3887,19 @@ class NetworkMethods(Caller):
         """
         self._call("synfire_network_save", ("text", "path", path))
 
+    def save_shards(self, path: str, shard_bytes: int) -> int:
+        """Saves a network in files of limited size, as other tools do with large models. If its tensors have at most
+        `shard_bytes` bytes, this is `save()`. Otherwise the tensors are divided among N files beside the path
+        `"NAME.safetensors"`, `"NAME-00001-of-0000N.safetensors"` and so on, each a safetensors file of at most that
+        many bytes of tensors, or with one larger tensor; and `"NAME.safetensors.index.json"` says which file has
+        which tensor. Functions that load take the path of the index in place of that of a file.
+
+        path: The path, in UTF-8, which ends in `".safetensors"`.
+        shard_bytes: Bytes of tensors in a file, at most. 0: 5,000,000,000.
+        """
+        return self._call("synfire_network_save_shards", ("text", "path", path), ("int", "shard_bytes", shard_bytes),
+            ("result", "c_uint64"))
+
     def load(self, path: str) -> None:
         """Loads a file that `save()` has written, into a network with the same stages: the same names, kinds, widths,
         masks, class weights and values, but for those that can change between replays, which become those of the
@@ -3667,7 +3910,7 @@ class NetworkMethods(Caller):
         Everything is checked before anything changes, and after a failure the network is as it was, unless the
         device is lost; without memory, once a call finds some for it.
 
-        path: The path of the file, in UTF-8.
+        path: The path of the file, or of the index of its shards (`save_shards()`), in UTF-8.
         """
         self._call("synfire_network_load", ("text", "path", path))
 

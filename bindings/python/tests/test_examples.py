@@ -42,12 +42,16 @@ class Examples(unittest.TestCase):
     def test_network(self):
         self.compare("network", file="network.safetensors")
 
-    def test_senses_and_policy(self):
+    def test_senses_pictures_and_policy(self):
         self.compare("senses")
+        self.compare("pictures")
         self.compare("policy")
 
     def test_tuning(self):
         self.compare("tuning", file="body.safetensors")
+
+    def test_watch(self):
+        self.compare("watch")
 
     def test_train(self):
         self.assertEqual(len(self.compare("train", "bindings-train").splitlines()), 60 + 128)

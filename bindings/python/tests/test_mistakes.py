@@ -2,6 +2,7 @@
 
 SPDX-License-Identifier: MIT
 """
+import functools
 import unittest
 
 import numpy as np
@@ -67,6 +68,24 @@ class Mistakes(unittest.TestCase):
         graph = synfire.Graph(self.context)
         graph.forward(self.layer, x=self.layer.sequence_buffer(), spikes=self.layer.spike_buffer())
         return graph
+
+    def test_maps_that_cannot_be(self):
+        network, large = (synfire.Network(self.context, steps=2, batch=1) for _ in range(2))
+        network.stage("input", name="x", kind="spikes", height=3, width=4, channels=6)
+        large.stage("input", name="x", kind="counts", bound=255, height=300, width=300, channels=1)
+        conv = functools.partial(network.stage, "conv2d", name="y", output_channels=4)
+        cases = [("SYN-CONV-KERNEL", "a height of 3", lambda: conv(kernel=5)),
+                 ("SYN-CONV-GROUPS", "4", lambda: conv(groups=4)),
+                 ("SYN-POOL-WINDOW", "5", lambda: network.stage("pool", name="y", kind="sum", window=5)),
+                 ("SYN-NETWORK-SHAPE", '3x4x6] of stage "x" and [2, 1, 1x2x4] of stage "y"',
+                  lambda: network.stage("sum", name="z", inputs=("x", conv(kernel=3)))),  # the name is still free
+                 ("SYN-SYNAPSE-MASK", "10", lambda: network.set_mask("y", bytes(10))),
+                 ("SYN-POOL-BOUND", "2^24", lambda: large.stage("pool", name="y", kind="sum"))]
+        for rule, words, call in cases:
+            with self.assertRaises(synfire.SynfireError) as caught:
+                call()
+            self.assertEqual(caught.exception.rule, rule)
+            self.assertIn(words, caught.exception.text)
 
     def test_each_mistake_is_named(self):
         context, layer, x, spikes = self.context, self.layer, self.x, self.spikes

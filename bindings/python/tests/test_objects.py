@@ -8,6 +8,7 @@ import pickle
 import re
 import sys
 import tempfile
+import threading
 import unittest
 
 import numpy as np
@@ -299,6 +300,9 @@ class Objects(unittest.TestCase):
         self.assertEqual(layer.parameters()[0].length, 3)
         self.assertEqual(layer.describe().n_neurons, 3)
         self.assertIn("lif, 3 neurons, 2 steps", repr(layer))
+        channels = synfire.Layer(self.context, steps=2, neurons=6, model="plif", v_threshold=[1.0, 2.0, 3.0])
+        channels["tau"] = [2.0, 4.0] * 3
+        self.assertEqual((channels["v_threshold"], channels["tau"]), ([1.0, 2.0, 3.0], [2.0, 4.0] * 3))
 
     def test_state_and_snapshots(self):
         layer = synfire.Layer(self.context, steps=1, neurons=4, batch=2)
@@ -355,6 +359,22 @@ class Objects(unittest.TestCase):
         np.testing.assert_allclose(output, spikes @ weight.T + [1, 2, 3], atol=1e-4)
         self.assertIn("7 to 3", repr(synapse))
 
+    def test_layer_that_reads_its_own_spikes(self):
+        """Two neurons that wake each other: a spike goes back and forth, also from one call to the next."""
+        back = synfire.Synapse(self.context, inputs=2, outputs=2, no_self_connections=True)
+        back["weight"] = np.ones((2, 2), np.float32)
+        np.testing.assert_array_equal(back["weight"], [[0, 1], [1, 0]])
+        layer = synfire.Layer(self.context, steps=3, neurons=2, model="if", history_steps=1)
+        x, spikes = np.zeros((3, 1, 2), np.float32), np.zeros((3, 1, 2), np.float32)
+        x[0, 0, 0] = 1
+        layer.forward(x=x, recurrent_synapse=back, recurrent_delay=1, spikes=spikes)
+        np.testing.assert_array_equal(spikes[:, 0], [[1, 0], [0, 1], [1, 0]])
+        before = np.zeros((1, 1, 2), np.float32)
+        layer.backward(grad_spike_seq=np.ones((3, 1, 2), np.float32), grad_spikes_init=before)
+        self.assertTrue((before > 0).all())
+        layer.forward(x=np.zeros((3, 1, 2), np.float32), recurrent_synapse=back, recurrent_delay=1, spikes=spikes)
+        np.testing.assert_array_equal(spikes[:, 0], [[0, 1], [1, 0], [0, 1]])
+
     def test_other_synapses(self):
         one = synfire.Synapse.one_to_one(self.context, channels=4, input_kind="values")
         self.assertEqual(one.info().kind, "one_to_one")
@@ -364,6 +384,12 @@ class Objects(unittest.TestCase):
         active = np.zeros((1, 1, 4), np.float32)
         cells.forward(steps=1, input=np.array([[[-1, 1]]], np.float32), output=active)
         np.testing.assert_allclose(active[0, 0], [1, np.exp(-2), np.exp(-2), 1], rtol=1e-6)
+        late = synfire.Synapse.delayed(self.context, inputs=1, outputs=1, max_delay=2, delays=[1])
+        self.assertEqual(late.info().kind, "delayed")
+        late["weight"] = np.full((1, 1), 3, np.float32)
+        arrived = np.zeros((3, 1, 1), np.float32)
+        late.forward(steps=3, input=np.array([[[1]], [[0]], [[0]]], np.uint8), output=arrived)
+        np.testing.assert_array_equal(arrived[:, 0, 0], [0, 3, 0])
         conv = synfire.Synapse.conv2d(self.context, channels=2, output_channels=3, height=4, width=4, kernel_height=3,
                                       kernel_width=3, padding_y=1, padding_x=1, bias=True)
         self.assertEqual(conv["weight"].size, 3 * 2 * 9)
@@ -454,9 +480,41 @@ class Objects(unittest.TestCase):
         for one in (loaded, other):
             one.set_data("evaluation", self.rates, self.labels)
             self.assertEqual(one.evaluate().loss, network.evaluate().loss)
+        # A program asks for arrays, monitors, and readouts that continue.
+        watched = synfire.Network.load_from(self.context, data, keep="hidden.v hidden.monitor", continues=True)
+        self.assertGreater(np.asarray(watched.buffer("hidden.v")).size, 0)
+        self.assertEqual(watched.monitor("hidden", True).n_replays, 0)
+        self.assertEqual(watched.value("scores", "continues"), 1)
+        with self.assertRaisesRegex(synfire.WrongOrderError, "SYN-NETWORK-NOT-KEPT"):
+            network.buffer("hidden.v")
+        with self.assertRaisesRegex(synfire.WrongOrderError, "SYN-NETWORK-BUILT"):
+            network.keep("hidden.v")
+        with self.assertRaisesRegex(synfire.InvalidArgumentError, "SYN-NETWORK-MONITOR"):
+            watched.monitor("scores")
+        with self.assertRaisesRegex(synfire.InvalidArgumentError, 'did you mean "hidden.spikes"'):
+            synfire.Network.load_from(self.context, data, keep="hidden.spike")
         network.train(2)
         network.load_from_memory(data)
         self.assertEqual(network.evaluate().loss, loaded.evaluate().loss)
+
+    def test_rows_stay_in_files(self):
+        network = self.network()
+        network.set_data("evaluation", self.rates, self.labels)
+        expected = network.evaluate().loss
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [os.path.join(folder, name) for name in ("first.npy", "second.npy", "labels.npy")]
+            for path, array in zip(paths, (self.rates[:5], self.rates[5:], self.labels.astype(np.uint32))):
+                np.save(path, array)
+            files = {("rates", "inputs"): paths[:2], "labels": paths[2]}
+            network.open_data("evaluation", files)
+            self.assertEqual(network.evaluate().loss, expected)
+            network.open_data("training", files, block_rows=2, window_blocks=2, n_readers=1)
+            self.assertEqual(network.train().epoch, 1)
+            with self.assertRaisesRegex(synfire.SynfireError, "SYN-NETWORK-ARRAY"):
+                network.open_data("training", {"inputs": paths[:2]})
+            with self.assertRaisesRegex(synfire.SynfireError, "SYN-FILE-DTYPE"):
+                network.open_data("training", {"inputs": paths[2], "labels": paths[2]})
+            network.close()
 
     def test_arrays_of_other_files(self):
         network = self.network()
@@ -500,6 +558,56 @@ class Objects(unittest.TestCase):
         self.assertTrue((network.synapse("first")["weight"] == before).all())
         with self.assertRaisesRegex(synfire.SynfireError, "2 were taken"):
             network.train(1)
+        # The best weights of another network, and bytes that are not a network.
+        more = synfire.Network(self.context, steps=4, batch=3)
+        more.add_input("rates", "rates", 5)
+        more.add_synapse("first", 8)
+        more.add_neurons("hidden", "lif")
+        more.build()
+        before = network.save_to_memory()
+        for file, rule in ((more.save_to_memory(), "SYN-NETWORK-OTHER"), (b"no network", "SYN-FILE-LENGTH")):
+            with self.assertRaisesRegex(synfire.InvalidArgumentError, rule):
+                network.load_from_memory(file)
+        self.assertEqual(network.save_to_memory(), before)
+
+    # ---- Ranks -------------------------------------------------------------------------------------------------------
+
+    def test_ranks_learn_what_one_alone_learns(self):
+        rates = random(7, 5, low=0, high=1)
+        labels = np.arange(7) % 3
+
+        def learn(context, communicator=None):
+            network = synfire.Network(context, steps=6, batch=4, seed=3, communicator=communicator)
+            network.stage("input", name="rates", kind="rates", features=5)
+            network.stage("synapse", name="first", outputs=3)
+            network.add_neurons("potentials", "li")
+            network.add_readout("scores", "mean")
+            network.add_loss("loss", "cross_entropy")
+            network.add_optimizer("adam", "adam", 0.01)
+            network.build()
+            network.set_data("training", rates, labels)
+            network.train(5)
+            return network.save_to_memory()
+
+        files = {}
+
+        def rank(number):
+            with synfire.Context("host", threads=1) as context:
+                with synfire.Communicator(context, "loopback", rank=number, size=2, group="python", timeout=30) as ranks:
+                    ranks.barrier()
+                    files[ranks.rank, ranks.size] = learn(context, ranks)
+
+        threads = [threading.Thread(target=rank, args=(number,)) for number in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        alone = learn(self.context)
+        self.assertEqual(files, {(0, 2): alone, (1, 2): alone})
+        with synfire.Communicator(self.context, "loopback", size=1) as one:
+            one.abort()
+            with self.assertRaisesRegex(synfire.SynfireError, "SYN-COMMUNICATOR-LOST"):
+                one.barrier()
 
     # ---- Everything else ---------------------------------------------------------------------------------------------
 

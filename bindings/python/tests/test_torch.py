@@ -87,6 +87,29 @@ class Neurons(unittest.TestCase):
             spikes = Neuron("if", reset="soft", strict_threshold=strict)(x)
             self.assertEqual(spikes[:, 0].tolist(), [0, 1, 1] if strict else [1, 1, 1])
 
+    def test_rules_that_count_steps(self):
+        rules = ({"reset": "soft_delayed"}, {"refractory_steps": 2}, {"reset": "soft_delayed", "refractory_steps": 1})
+        for model, values in (("lif", {}), ("cuba_lif", {"gain": 20.0}), ("alif", {})):
+            for dtype, rule in zip((torch.float32, torch.float64, torch.float16), rules):
+                self.assert_bits_of_c(model, (37, 3, 5), dtype, **rule, **values)
+            for rule in rules:
+                # Window by window, and with the channels last: the bits of all steps at once.
+                x = [random(40, 2, 3, 4, 4)] * 2
+                x[1] = x[1].flatten(0, 1).contiguous(memory_format=torch.channels_last).unflatten(0, (40, 2))
+                x = [one.detach().requires_grad_() for one in x]
+                whole, part = (Neuron(model, **rule, **values) for _ in range(2))
+                wanted = whole(x[0])
+                found = torch.cat((part(x[1][:7]), part(x[1][7:])))
+                self.assertTrue(torch.equal(found, wanted) and float(wanted.sum()) > 100, (model, rule))
+                self.assertTrue(torch.equal(part.w, whole.w), (model, rule))
+                self.assertEqual(part.w.shape, (2, 3, 4, 4) if model == "lif" else (2, 2, 3, 4, 4))
+                for output in (wanted, found):
+                    (output * torch.arange(40.0).view(40, 1, 1, 1, 1)).sum().backward()
+                np.testing.assert_array_equal(x[1].grad.numpy(), x[0].grad.numpy(), str((model, rule)))
+        # An IF neuron fires at X = 1, and in every third step if two follow in which it does nothing.
+        spikes = Neuron("if", refractory_steps=2)(torch.ones(7, 3))
+        self.assertEqual(spikes[:, 0].tolist(), [1, 0, 0, 1, 0, 0, 1])
+
     def test_an_adapted_threshold_goes_on(self):
         x = random(8, 3, 5)
         whole, part = Neuron("alif", rho=0.5), Neuron("alif", rho=0.5)
@@ -225,10 +248,11 @@ class Neurons(unittest.TestCase):
             self.assertEqual(neuron(random(4, 20)).dtype, torch.float32)
 
     def test_tape_has_the_size_that_c_says(self):
-        for model in ("lif", "izhikevich", "alif"):
+        for model, rule in (("lif", {}), ("izhikevich", {}), ("alif", {}), ("if", {"reset": "soft_delayed"}),
+                            ("alif", {"refractory_steps": 3})):
             for dtype in DTYPES:
                 for steps, row in ((1, 1), (32, 640), (33, 640), (70, 19)):
-                    neurons = _passes.Neurons(model=model)
+                    neurons = _passes.Neurons(model=model, **rule)
                     x = torch.zeros(steps, row, dtype=dtype)
                     served = _passes._layer_for(neurons, x, steps, row, _passes._row_of(neurons, row, ()))
                     wanted = served.layer.run_memory("recompute", steps, row // served.layer.neurons, 0)[0]
@@ -239,6 +263,9 @@ class Neurons(unittest.TestCase):
         neuron(random(4, 20))
         for rule, mistake in (
                 ("PYTHON-CONSTANT", lambda: Neuron("lifff")), ("PYTHON-CONSTANT", lambda: Neuron(surrogate="sigmod")),
+                ("PYTHON-CONSTANT", lambda: Neuron(reset="soft_delay")),
+                ("PYTHON-RANGE", lambda: Neuron(refractory_steps=-1)),
+                ("PYTHON-RANGE", lambda: Neuron(refractory_steps=1.5)),
                 ("PYTHON-KEYWORD", lambda: Neuron("lif", tua=2.0)), ("PYTHON-KEYWORD", lambda: Neuron(learn=("w",))),
                 ("PYTHON-SHAPE", lambda: neuron(random(4, 21))), ("PYTHON-SHAPE", lambda: neuron(torch.zeros(0, 20))),
                 ("PYTHON-SHAPE", lambda: neuron(torch.zeros(20))),
@@ -370,6 +397,24 @@ class Neurons(unittest.TestCase):
         for x in xs:
             wanted = run_by_c("lif", x.detach(), torch.ones_like(x), tau=2.75)[1]
             np.testing.assert_array_equal(x.grad.numpy(), wanted)
+
+    def test_such_a_forward_began_with_a_state(self):
+        neuron = Neuron("alif", tau=2.25, rho=0.5, reset="soft_delayed", refractory_steps=1)
+        gradients = []
+        for waits in (True, False):
+            xs, outputs = [random(4, rows, 128).requires_grad_() for rows in range(1, 25)], []
+            for x in xs:
+                neuron.reset()
+                with torch.no_grad():
+                    neuron(x)
+                outputs.append(neuron(x).sum())
+                if not waits:
+                    outputs[-1].backward()
+            if waits:
+                sum(outputs).backward()
+            gradients.append([x.grad for x in xs])
+        for late, now in zip(*gradients):
+            self.assertTrue(torch.equal(late, now) and late.abs().sum() > 0)
 
 
 # ---- Networks written from SpikingJelly's documented interface -------------------------------------------------------

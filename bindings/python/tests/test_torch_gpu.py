@@ -54,6 +54,22 @@ class OnGpu(unittest.TestCase):
             else:
                 self.assert_same(both_passes(neuron, x, grad), on_gpu, f"{model} {shape} {dtype}")
 
+    def test_rules_that_count_steps_have_the_bits_of_the_cpu(self):
+        x, grad = random(40, 3, 96), random(40, 3, 96, seed=4, low=-1, high=1)
+        for model in ("lif", "alif"):
+            for rule in ({"reset": "soft_delayed"}, {"refractory_steps": 2},
+                         {"reset": "soft_delayed", "refractory_steps": 1, "strict_threshold": True}):
+                states = []
+                for device in ("cpu", "cuda"):
+                    neuron = Neuron(model, **rule)
+                    with torch.no_grad():
+                        neuron(x[:9].to(device))  # a state to begin with
+                    rest = x[9:].to(device).requires_grad_()
+                    output = neuron(rest)
+                    output.backward(grad[9:].to(device))
+                    states.append((output.detach(), rest.grad, neuron.w.detach()))
+                self.assert_same(*states, f"{model} {rule}")
+
     def test_learned_parameters_have_the_bits_of_the_cpu(self):
         x = random(9, 4, 96)
         gradients = []

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "colour.hpp"
+#include "plots.h"
 #include "svg.h"
 #include "voices.hpp"
 
@@ -15,31 +15,7 @@ namespace {
 
 // The page, in pixels.
 constexpr int width = 1200, height = 420, left = 70, right = 1180, top = 100, bottom = 370;
-constexpr int fibres = NERVE_FIBRES;
 constexpr std::size_t pause = 14;  // frames between two words
-
-bool fires(const Utterance& one, std::size_t frame, std::size_t fibre) {
-  return (one.spikes.at(frame * NERVE_WORDS + fibre / 32) >> fibre % 32 & 1U) != 0;
-}
-
-// One path per fibre, a dash for each spike. Units: one frame by one fibre.
-void write_spikes(std::FILE* out, const std::vector<const Utterance*>& rows, double frame_width) {
-  std::fprintf(out, "<g transform=\"translate(%d %d) scale(%.5f %.5f)\" fill=\"none\" stroke-width=\"0.8\">\n", left,
-               bottom, frame_width, -static_cast<double>(bottom - top) / fibres);
-  for (std::size_t fibre = 0; fibre < NERVE_FIBRES; ++fibre) {
-    std::fputs("<path stroke=\"", out);
-    learning::write_colour(out, static_cast<double>(fibre) / (fibres - 1));
-    std::fputs("\" d=\"", out);
-    std::size_t start = pause;
-    for (const Utterance* const one : rows) {
-      for (std::size_t frame = 0; frame < one->frames; ++frame)
-        if (fires(*one, frame, fibre)) std::fprintf(out, "M%zu %zu.5h0.85", start + frame, fibre);
-      start += one->frames + pause;
-    }
-    std::fputs("\"/>\n", out);
-  }
-  std::fputs("</g>\n", out);
-}
 
 }  // namespace
 
@@ -48,8 +24,9 @@ void draw_picture(const std::string& path, Learner& learner) {
   for (const Utterance* const one : learner.unheard())
     if (one->voice == learner.unheard().front()->voice && one->manner == 0) rows.push_back(one);
   const std::vector<std::uint32_t> names = learner.name(rows);
-  std::size_t frames = pause;
-  for (const Utterance* const one : rows) frames += one->frames + pause;
+  std::vector<plots_spikes> spikes;
+  for (const Utterance* const one : rows) spikes.push_back({one->spikes.data(), one->frames, NERVE_WORDS});
+  const std::size_t frames = plots_steps(spikes.data(), spikes.size(), pause);
   const double frame_width = static_cast<double>(right - left) / static_cast<double>(frames);
 
   std::FILE* const out = svg_open(path.c_str(), width, height, "Spoken digits as spikes, and what the network names");
@@ -61,7 +38,7 @@ void draw_picture(const std::string& path, Learner& learner) {
                "\">espeak-ng, %s+%s</text>\n",
                left, right, voice.accent, voice.speaker);
   svg_time_axis(out, static_cast<double>(frames) / int{NERVE_FRAMES_PER_SECOND}, left, right, top, bottom, bottom + 20);
-  write_spikes(out, rows, frame_width);
+  plots_write_spikes(out, spikes.data(), spikes.size(), NERVE_FIBRES, pause, left, top, right, bottom);
   std::size_t start = pause;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double middle = left + frame_width * (static_cast<double>(start) + 0.5 * rows[i]->frames);

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <stdexcept>
 
-#include "colour.hpp"
+#include "plots.h"
 #include "svg.h"
 
 namespace gestures {
@@ -23,10 +23,6 @@ std::FILE* open(const std::string& path, int width, int height, const char* titl
 
 void close(std::FILE* out, const std::string& path) {
   if (!svg_close(out, path.c_str())) throw std::runtime_error(path + ": the picture cannot be written");
-}
-
-void write_heading(std::FILE* out, int left, const char* text) {
-  std::fprintf(out, "<text x=\"%d\" y=\"36\" font-size=\"21\" font-weight=\"600\">%s</text>\n", left, text);
 }
 
 // A pixel in the window around the middle of the motion.
@@ -58,7 +54,7 @@ void write_film(std::FILE* out, const Film& film) {
         if (pixels[i].n_events == 0 || pixels[i].last != step || (pixels[i].n_events == 1) != alone) continue;
         if (!begun) {
           std::fprintf(out, "<path stroke-width=\"%s\" stroke=\"", alone ? ".4" : "1");
-          learning::write_colour(out, static_cast<double>(step) / (steps - 1));
+          svg_colour(out, static_cast<double>(step) / (steps - 1));
           std::fputs("\" d=\"", out);
           begun = true;
         }
@@ -113,11 +109,11 @@ Confusion confuse(const std::vector<Film>& films, const std::vector<std::uint32_
 void draw_events(const std::string& path, const std::vector<Film>& films, const std::vector<std::uint32_t>& named) {
   constexpr int width = 1200, height = 600, left = 40, top = 74, panel = 200, pitch_x = 230, pitch_y = 252;
   std::FILE* const out = open(path, width, height, "Gestures before an event camera, and what the network names");
-  write_heading(out, left, "Named by spiking neurons, from events alone");
+  plots_heading(out, left, "Named by spiking neurons, from events alone");
   // The colours of the time.
   for (std::size_t step = 0; step < steps; ++step) {
     std::fprintf(out, "<rect x=\"%zu\" y=\"22\" width=\"9\" height=\"14\" fill=\"", 938 + 9 * step);
-    learning::write_colour(out, static_cast<double>(step) / (steps - 1));
+    svg_colour(out, static_cast<double>(step) / (steps - 1));
     std::fputs("\"/>\n", out);
   }
   std::fprintf(out, "<text x=\"930\" y=\"35\" text-anchor=\"end\" fill=\"" SVG_FAINT
@@ -145,7 +141,7 @@ void draw_spikes(const std::string& path, const Film& film, const Inside& inside
   constexpr int width = 1200, height = 560, left = 110, right = 1190;
   constexpr double pitch = static_cast<double>(right - left) / steps, size = pitch - 6;
   std::FILE* const out = open(path, width, height, "The spikes of the network, step by step");
-  write_heading(out, left, "What the network does while it sees a gesture");
+  plots_heading(out, left, "What the network does while it sees a gesture");
   std::fprintf(out,
                "<text x=\"%d\" y=\"36\" text-anchor=\"end\" fill=\"" SVG_FAINT
                "\">%s; a column is a step of 20 ms</text>\n",
@@ -177,28 +173,11 @@ void draw_spikes(const std::string& path, const Film& film, const Inside& inside
 }
 
 void draw_confusion(const std::string& path, const Confusion& counts) {
-  constexpr int width = 720, height = 700, left = 150, top = 80, cell = 52;
-  std::FILE* const out = open(path, width, height, "Which gestures are taken for which");
-  write_heading(out, left, "Which gestures are taken for which");
-  std::fprintf(
-      out, "<text x=\"%d\" y=\"60\" fill=\"" SVG_FAINT "\">rows: what the hand did; columns: the name</text>\n", left);
-  for (std::size_t r = 0; r < names.size(); ++r) {
-    std::size_t sum = 0;
-    for (const std::size_t count : counts.at(r)) sum += count;
-    const int y = top + cell * static_cast<int>(r);
-    std::fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>\n", left - 10, y + 31, names.at(r));
-    for (std::size_t c = 0; c < names.size(); ++c) {
-      const int x = left + cell * static_cast<int>(c);
-      const double share = sum == 0 ? 0 : static_cast<double>(counts.at(r).at(c)) / static_cast<double>(sum);
-      std::fprintf(out, "<rect x=\"%d\" y=\"%d\" width=\"50\" height=\"50\" fill=\"%s\" fill-opacity=\"%.3f\"/>\n", x,
-                   y, r == c ? "#1d62d6" : wrong_ink, share);
-      std::fprintf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" fill=\"%s\">%zu</text>\n", x + 25, y + 31,
-                   share > 0.5 ? "#ffffff" : SVG_INK, counts.at(r).at(c));
-    }
-    std::fprintf(out, "<text transform=\"translate(%d %d) rotate(-35)\" text-anchor=\"end\">%s</text>\n",
-                 left + 30 + cell * static_cast<int>(r), top + cell * static_cast<int>(names.size()) + 16, names.at(r));
-  }
-  close(out, path);
+  std::vector<std::size_t> all;
+  for (const auto& row : counts) all.insert(all.end(), row.begin(), row.end());
+  if (!plots_confusion(path.c_str(), "Which gestures are taken for which", "rows: what the hand did; columns: the name",
+                       names.data(), names.size(), all.data()))
+    throw std::runtime_error(path + ": the picture cannot be written");
 }
 
 }  // namespace gestures

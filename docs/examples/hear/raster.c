@@ -115,17 +115,6 @@ static int shade(const raster *self, uint32_t spikes, uint32_t busiest) {
   return (int)ceil(SHADES * sqrt((double)spikes / (double)busiest));
 }
 
-/* Violet (low), blue, teal, amber, red (high). */
-static void write_colour(FILE *out, double at) {
-  static const double anchors[5][3] = {{91, 33, 182}, {29, 98, 214}, {9, 134, 126}, {196, 118, 4}, {205, 40, 40}};
-  const int from = at < 0.25 ? 0 : at < 0.5 ? 1 : at < 0.75 ? 2 : 3;
-  const double share = 4.0 * at - from;
-  int i;
-  fputc('#', out);
-  for (i = 0; i < 3; ++i)
-    fprintf(out, "%02x", (unsigned)lround(anchors[from][i] + share * (anchors[from + 1][i] - anchors[from][i])));
-}
-
 /* One path per channel and shade. Adjacent moments of one shade form one stroke. Units: one moment by one row. */
 static void write_spikes(const raster *self, FILE *out) {
   static const char *const opacity[SHADES + 1] = {"0", "0.25", "0.5", "0.75", "1"};
@@ -151,7 +140,7 @@ static void write_spikes(const raster *self, FILE *out) {
         }
         if (!open) {
           fputs("<path stroke=\"", out);
-          write_colour(out, (double)c / (double)(self->n_channels - 1));
+          svg_colour(out, (double)c / (double)(self->n_channels - 1));
           fprintf(out, "\" stroke-opacity=\"%s\" d=\"M%lu %.1fh%lu", opacity[level], (unsigned long)from,
                   (double)c + 0.5, (unsigned long)(moment - from));
         } else {

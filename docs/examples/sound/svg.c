@@ -21,9 +21,10 @@ FILE *svg_open(const char *path, int width, int height, const char *title) {
   fprintf(out,
           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" "
           "font-family=\"system-ui, 'Segoe UI', Roboto, Helvetica, Arial, sans-serif\" font-size=\"14\" fill=\"" SVG_INK
-          "\">\n<title>%s</title>\n"
-          "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-          width, height, width, height, title);
+          "\">\n<title>",
+          width, height, width, height);
+  svg_text(out, title);
+  fputs("</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n", out);
   return out;
 }
 
@@ -41,6 +42,16 @@ void svg_text(FILE *out, const char *text) {
       default:
         fputc(*text >= 0x20 && *text < 0x7F ? *text : '?', out);
     }
+}
+
+void svg_colour(FILE *out, double at) {
+  static const double anchors[5][3] = {{91, 33, 182}, {29, 98, 214}, {9, 134, 126}, {196, 118, 4}, {205, 40, 40}};
+  const int from = at < 0.25 ? 0 : at < 0.5 ? 1 : at < 0.75 ? 2 : 3;
+  const double share = 4.0 * at - from;
+  int i;
+  fputc('#', out);
+  for (i = 0; i < 3; ++i)
+    fprintf(out, "%02x", (unsigned)lround(anchors[from][i] + share * (anchors[from + 1][i] - anchors[from][i])));
 }
 
 double svg_tick_step(double range) {

@@ -22,6 +22,9 @@ FILE *svg_open(const char *path, int width, int height, const char *title);
 /* Text inside an element: escapes what XML reserves, and replaces everything except plain ASCII by '?'. */
 void svg_text(FILE *out, const char *text);
 
+/* Writes the colour of a number from 0 to 1: violet (low), blue, teal, amber, red (high). */
+void svg_colour(FILE *out, double at);
+
 /* 1, 2 or 5 times a power of ten, such that the range holds 5 to 12 of it. */
 double svg_tick_step(double range);
 

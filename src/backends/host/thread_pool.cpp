@@ -6,12 +6,12 @@
 
 #include "host_device.hpp"
 #include "processors.hpp"
-#include "word_wait.hpp"
-#include "worker_thread.hpp"
 
 #include <base/log.hpp>
 #include <platform/fork.hpp>
 #include <platform/stamp_clock.hpp>
+#include <platform/word_wait.hpp>
+#include <platform/worker_thread.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -71,7 +71,7 @@ struct alignas(64) ThreadPool::Worker {
   Job* job = nullptr;  // owned by the thread that has claimed the worker
   int place = 0;       // in that job: 1 and up
   ThreadPool* pool = nullptr;
-  WorkerThread thread;
+  core::WorkerThread thread;
 };
 
 struct ThreadPool::Job {
@@ -109,7 +109,7 @@ struct ThreadPool::Job {
         const uint64_t lowest = left & -left;
         if (!sleeping[i].compare_exchange_weak(left, left & ~lowest, std::memory_order_relaxed)) continue;
         std::atomic<uint32_t>& word = pool.worker_at(64 * i + std::countr_zero(lowest)).word;
-        if (word.fetch_and(~asleep, std::memory_order_relaxed) & asleep) wake_all(word);
+        if (word.fetch_and(~asleep, std::memory_order_relaxed) & asleep) core::wake_all(word);
         left &= ~lowest;
         ++n_woken;
       }
@@ -153,7 +153,7 @@ ThreadPool::~ThreadPool() {
   }
   for (int i = 0; i < n; ++i) {
     worker_at(i).word.store(ending, std::memory_order_release);
-    wake_all(worker_at(i).word);
+    core::wake_all(worker_at(i).word);
   }
   for (int i = 0; i < n; ++i) worker_at(i).thread.join();
 }
@@ -188,7 +188,7 @@ void ThreadPool::work(void* worker) {
       // Set before the worker sleeps, so that a claiming thread knows; cleared by the waking thread or when it begins.
       if (!(word & asleep) && !self.word.compare_exchange_strong(word, word | asleep, std::memory_order_relaxed))
         continue;
-      wait_while(self.word, word | asleep);
+      core::wait_while(self.word, word | asleep);
     }
     uint32_t word = self.word.load(std::memory_order_relaxed);
     if ((word & doing) == ending) return;
@@ -197,7 +197,7 @@ void ThreadPool::work(void* worker) {
         !self.word.compare_exchange_strong(word, working, std::memory_order_acquire, std::memory_order_relaxed))
       continue;
     self.job->take_part(self.place);
-    if (self.word.exchange(finished, std::memory_order_release) & awaited) wake_all(self.word);
+    if (self.word.exchange(finished, std::memory_order_release) & awaited) core::wake_all(self.word);
   }
 }
 
@@ -232,7 +232,7 @@ void ThreadPool::let_go(Worker& worker) const noexcept {
     now = word.load(std::memory_order_relaxed);
     if ((now & doing) != working) continue;
     if (!(now & awaited) && !word.compare_exchange_strong(now, now | awaited, std::memory_order_relaxed)) continue;
-    wait_while(word, now | awaited);
+    core::wait_while(word, now | awaited);
   }
   word.fetch_and(asleep, std::memory_order_release);
 }

@@ -2,6 +2,7 @@
 #include "combined.hpp"
 #include "stage_kinds.hpp"
 
+#include <network/kept_arrays.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 
@@ -33,7 +34,8 @@ void make_values(Flow& flow) {
 class CombineParts final : public CombinedParts {
  public:
   CombineParts(StageMaker& maker, CombineKind kind) : CombinedParts(maker, dtype_of(maker)), kind_(kind) {
-    if (stage()->output.elements == Elements::counts) counts_ = maker.array(SYNFIRE_DTYPE_U8, stage()->output);
+    if (stage()->output.elements == Elements::counts)
+      counts_ = maker.array(SYNFIRE_DTYPE_U8, stage()->output, kept_arrays::output);
     if (kind_ != CombineKind::concatenate) return;
     for (size_t i = 0; i < stage()->inputs.size(); ++i) channels_.push_back(stage().flow(i).channels);
   }

@@ -1,5 +1,7 @@
 #include "combined.hpp"
 
+#include <network/kept_arrays.hpp>
+
 #include <base/error.hpp>
 #include <operations/combine/combine.hpp>
 
@@ -53,8 +55,8 @@ OperationList as_numbers(const Flow& flow, Buffer& counts, Buffer& numbers) {
 }
 
 CombinedParts::CombinedParts(StageMaker& maker, std::optional<int32_t> dtype) : StageParts(maker.stage()) {
-  if (dtype) array_ = maker.array(*dtype, stage()->output);
-  if (maker.gradient().has_backward) gradient_ = maker.array(maker.number(), stage()->output);
+  if (dtype) array_ = maker.array(*dtype, stage()->output, kept_arrays::output);
+  if (maker.gradient().has_backward) gradient_ = maker.array(maker.number(), stage()->output, kept_arrays::grad_output);
 }
 
 }  // namespace synfire::network

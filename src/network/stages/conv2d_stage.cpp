@@ -212,6 +212,7 @@ class Conv2dStage final : public StageKind {
           others.elements == Elements::counts ? "counts" : "values", others.bound);
   }
   bool takes_counts(const StageView& view) const override { return view.flow().elements == Elements::counts; }
+  bool has_weights(const StageView& view) const override { return !weights_of(view); }
   bool learns(const StageView& view) const override { return !owner_of(view)->is_built_frozen(); }
   std::optional<size_t> weights_of(const StageView& view) const override {
     return weights_of_stage(view, network::weights_of(view.stage()));

@@ -237,8 +237,7 @@ class InputKind final : public StageKind {
       const std::optional<int64_t> found = finder.find(inputs, row, allowed);
       if (found)
         fail_argument(rule, "%s; %s (with the value \"any_number\" of stage \"%s\", %s)",
-                      DataFinder::found_text("inputs", inputs, row, *found).c_str(), needed, stage.name.c_str(),
-                      otherwise);
+                      finder.found_text("inputs", inputs, row, *found).c_str(), needed, stage.name.c_str(), otherwise);
     };
     switch (kind_of_input(stage)) {
       case SYNFIRE_NETWORK_INPUT_SPIKES:

@@ -239,9 +239,8 @@ class LossKind final : public StageKind {
     if (!found) return;
     const std::string also = has_ignored ? ", and " + std::to_string(ignored) + ", which is ignored" : std::string();
     fail_argument("SYN-NETWORK-LABEL", "%s; the labels of %llu classes are 0 to %llu%s",
-                  DataFinder::found_text("labels", labels, row, *found).c_str(),
-                  static_cast<unsigned long long>(n_classes), static_cast<unsigned long long>(n_classes - 1),
-                  also.c_str());
+                  finder.found_text("labels", labels, row, *found).c_str(), static_cast<unsigned long long>(n_classes),
+                  static_cast<unsigned long long>(n_classes - 1), also.c_str());
   }
   static void check_finite(const StageView& view, const Buffer& array, const char* name, const char* rule,
                            const RowShape& row, DataFinder& finder) {
@@ -249,7 +248,7 @@ class LossKind final : public StageKind {
     const std::optional<int64_t> found = finder.find(array, row, operations::allowed_finite(row.dtype));
     if (found)
       fail_argument(rule, "%s; it must be finite, or the value \"any_number\" of stage \"%s\" be 1",
-                    DataFinder::found_text(name, array, row, *found).c_str(), view->name.c_str());
+                    finder.found_text(name, array, row, *found).c_str(), view->name.c_str());
   }
 };
 

@@ -4,6 +4,8 @@
 #include "packed_rows.hpp"
 
 #include <network/constant_names.hpp>
+#include <network/kept_arrays.hpp>
+#include <network/monitors.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 #include <network/state_arrays.hpp>
@@ -11,6 +13,8 @@
 
 #include <base/dtype.hpp>
 #include <base/text.hpp>
+#include <base/view_checks.hpp>
+#include <graph/transients.hpp>
 #include <neurons/graph_tapes.hpp>
 #include <neurons/layer.hpp>
 #include <neurons/layer_spec.hpp>
@@ -25,6 +29,7 @@
 #include <operations/last_steps/last_steps.hpp>
 #include <operations/rate_loss/rate_loss.hpp>
 #include <operations/reduce/reduce.hpp>
+#include <operations/spikes/convert_spikes.hpp>
 #include <operations/sum_steps/sum_steps.hpp>
 
 #include <algorithm>
@@ -169,8 +174,10 @@ class NeuronsParts final : public StageParts {
       : StageParts(maker.stage()),
         has_rate_(network::has_rate(own())),
         in_cycle_(maker.parts().in_cycle(maker.stage().index())),
-        n_before_(maker.parts().delays[maker.stage().index()]) {
+        n_before_(maker.parts().delays[maker.stage().index()]),
+        monitor_(maker) {
     synfire_layer_desc desc = layer_desc(maker.stage());
+    desc.history_steps = n_before_;
     if (in_cycle_) desc.n_steps = 1;
     const LayerSpec spec(desc);
     if (!maker.is_planned()) spec.check_context(maker.context());
@@ -192,25 +199,35 @@ class NeuronsParts final : public StageParts {
     each(".v", v_);
     each(".grad_spikes", n_before_ > 0 ? shown_grad_spikes_ : grad_spikes_);
     each(".grad_v", grad_v_);
+    each(".counts", counts_);
   }
 
   void add_reset(OperationList& list, const operations::RowRange& rows) const override {
     const auto add = [&](OperationList&& reset) { std::move(reset.begin(), reset.end(), std::back_inserter(list)); };
     add(operations::reset_rows(*layer_, rows, nullptr));
-    if (last_spikes_) add(operations::clear_last_steps(*last_spikes_, rows.first_row, rows.n_rows));
   }
 
   // The steps before the first are the last ones of the replay before.
   void begin_forward(StageRecorder& recorder) override {
-    if (!last_spikes_) return;
-    recorder.append([&] { return operations::copy({last_spikes_.get(), 0, spikes_.get(), 0, 0}); });
+    if (n_before_ == 0) return;
+    recorder.append([&]() -> OperationList {
+      const View history = layer_->history_memory(), first = steps_of(*first_spikes_);
+      if (first.dtype == SYNFIRE_DTYPE_BITS) return {operations::last_steps(own().width(), {}, history, first)};
+      return {operations::ConvertSpikes{history_extents(), history, first}};
+    });
   }
   void end_forward(StageRecorder& recorder) override {
     if (in_cycle_) record_rates_alone(recorder);
-    if (!last_spikes_) return;
-    recorder.append([&] {
+    record_counts(recorder);
+    if (n_before_ == 0) return;
+    recorder.append([&]() -> OperationList {
+      const View history = layer_->history_memory(), last = steps_of(*last_spikes_);
       const View active = layer_->own(const_cast<int64_t*>(layer_->active()), sizeof(int64_t), SYNFIRE_DTYPE_U64);
-      return operations::keep_last_steps(own().width(), active, *spikes_, *last_spikes_);
+      if (last.dtype == SYNFIRE_DTYPE_BITS) return {operations::last_steps(own().width(), active, last, history)};
+      const View packed =
+          transient_array(1, SYNFIRE_DTYPE_BITS, {history.shape[0], history.shape[1], history.shape[2]});
+      return {operations::ConvertSpikes{history_extents(), last, packed},
+              operations::last_steps(own().width(), active, packed, history)};
     });
   }
 
@@ -294,13 +311,16 @@ class NeuronsParts final : public StageParts {
     return now;
   }
 
+  void read_monitor(synfire_network_monitor& monitor) const override { monitor_.read(monitor); }
+  void clear_monitor() const override { monitor_.clear(); }
+  void count_rows(int64_t n_rows) const override { monitor_.count_rows(n_rows); }
+
   void list_state(std::vector<CarriedState>& list) const override {
     const LayerSpec& spec = layer_->spec();
     for (int i = 0; i < spec.model->n_states; ++i)
       list.push_back({layer_->state_memory(i), spec.arithmetic(), spec.extents.batch, spec.extents.n_neurons});
-    if (!last_spikes_) return;
-    const std::span<const int64_t> lengths = last_spikes_->shape().all();
-    list.push_back({last_spikes_->view(), last_spikes_->dtype(), lengths[0] * lengths[1], lengths[2]});
+    if (const View history = layer_->history_memory())
+      list.push_back({history, history.dtype, history.shape[0] * history.shape[1], history.shape[2]});
   }
 
   void list_saved(StateArrays& list) const override {
@@ -318,7 +338,7 @@ class NeuronsParts final : public StageParts {
       array.write = [&layer, name, bytes](const void* values) { layer.write_state(name, values, bytes); };
       list.arrays.push_back(std::move(array));
     }
-    if (last_spikes_) list.arrays.push_back(saved_spikes());
+    if (n_before_ > 0) list.arrays.push_back(saved_spikes());
     ParameterGroup group = {{}, spec.extents.n_neurons, own().output.channels, {}, {}, {}, {}};
     for (uint32_t i = 0; i < layer.parameters().size(); ++i) group.names.push_back(parameter_name(i));
     group.read = [&layer, names = group.names](uint32_t i) {
@@ -389,14 +409,19 @@ class NeuronsParts final : public StageParts {
     const int64_t width = view->width();
     const bool as_numbers = view.design().wants_numbers(view.index(), Port::output);
     const int32_t spike_dtype = as_numbers ? maker.number() : SYNFIRE_DTYPE_BITS;
-    if (!never_fires(own()) && (view.is_read(Port::output) || has_rate_))
-      spikes_ = maker.delayed_sequence(spike_dtype, width);
+    const bool has_spikes = view.is_read(Port::output) || has_rate_;
+    const bool counts = maker.keeps(kept_arrays::counts);
+    if (has_spikes || maker.keeps(kept_arrays::spikes) || counts || monitor_)
+      if (!never_fires(own())) spikes_ = maker.delayed_sequence(spike_dtype, width, kept_arrays::spikes);
+    if (counts) counts_ = maker.parts().make(maker.number(), {view.rules().batch, width});
     const int64_t n_steps = view.rules().n_steps;
     if (n_before_ > 0) {
-      last_spikes_ = maker.parts().make_sequence(spike_dtype, n_before_, view.rules().batch, width);
+      first_spikes_ = Ref<Buffer>(maker.parts().part(*spikes_, 0, n_before_));
+      last_spikes_ = Ref<Buffer>(maker.parts().part(*spikes_, n_steps, n_before_));
       shown_spikes_ = Ref<Buffer>(maker.parts().part(*spikes_, n_before_, n_steps));
     }
-    if (view.is_read(Port::v)) v_ = maker.sequence(maker.number(), width);
+    if (view.is_read(Port::v) || maker.keeps(kept_arrays::v))
+      v_ = maker.sequence(maker.number(), width, kept_arrays::v);
     const bool one_step = view.flow().n_steps != n_steps;
     const Edge source = view.design().source(view.edge());
     // The gradient of spikes that are read with a delay is added to.
@@ -407,10 +432,10 @@ class NeuronsParts final : public StageParts {
     if (maker.gradient().passes && (one_step || is_shared))
       grad_x_ = in_cycle_ ? maker.parts().make_sequence(maker.number(), 1, view.rules().batch, width)
                           : maker.sequence(maker.number(), width);
-    if (spikes_) grad_spikes_ = maker.delayed_sequence(maker.number(), width);
+    if (spikes_ && has_spikes) grad_spikes_ = maker.delayed_sequence(maker.number(), width, kept_arrays::grad_spikes);
     if (n_before_ > 0) shown_grad_spikes_ = Ref<Buffer>(maker.parts().part(*grad_spikes_, n_before_, n_steps));
     if (in_cycle_) make_carried_gradients(maker);
-    if (v_) grad_v_ = maker.sequence(maker.number(), width);
+    if (view.is_read(Port::v)) grad_v_ = maker.sequence(maker.number(), width, kept_arrays::grad_v);
     if (!maker.gradient().learns) return;
     for (const TrainedParameter& trained : settings_of(own()).trained)
       gradients_.push_back(maker.parts().make(maker.number(), {n_entries(view, parameters_of(view), trained.name)}));
@@ -440,27 +465,25 @@ class NeuronsParts final : public StageParts {
     }
   }
 
-  // Packed rows [D, B, words], whatever the type that the readers of the spikes need.
+  static View steps_of(const Buffer& spikes) {
+    const std::span<const int64_t> lengths = spikes.shape().all();
+    return array_view(spikes, "the neurons' sequence", {lengths[0], lengths[1], lengths[2]});
+  }
+  Extents history_extents() const { return {n_before_, layer_->spec().extents.batch, own().width()}; }
+
+  // The history of the layer, packed rows [D, B, words].
   StateArray saved_spikes() const {
-    Buffer& kept = *last_spikes_;
-    const std::span<const int64_t> lengths = kept.shape().all();
-    const PackedRows rows = {lengths[0] * lengths[1], own().width(), kept.dtype()};
+    const View history = layer_->history_memory();
+    const PackedRows rows = {history.shape[0] * history.shape[1], own().width()};
     StateArray array = {own().name + ".state.spikes",
                         files::Dtype::u32,
-                        {lengths[0], lengths[1], rows.n_words()},
+                        {history.shape[0], history.shape[1], history.shape[2]},
                         StateArray::Numbers::any};
     array.of_rows = true;
     array.check = [rows, name = array.name](std::span<const std::byte> words) { rows.check(words, name); };
-    array.read = [&kept, rows](void* words) {
-      std::vector<std::byte> stored(kept.view().bytes);
-      kept.download(0, stored.data(), stored.size());
-      rows.pack(stored, static_cast<std::byte*>(words));
-    };
-    array.write = [&kept, rows](const void* words) {
-      std::vector<std::byte> stored(kept.view().bytes);
-      rows.unpack(static_cast<const std::byte*>(words), stored);
-      kept.upload(0, stored.data(), stored.size());
-    };
+    Device& device = layer_->context()->device();
+    array.read = [history, &device](void* words) { device.download(words, history.data, history.bytes); };
+    array.write = [history, &device](const void* words) { device.upload(history.data, words, history.bytes); };
     return array;
   }
 
@@ -477,6 +500,16 @@ class NeuronsParts final : public StageParts {
     recorder.note("rate_strength", "strength");
   }
 
+  // Records sums over the spikes of all steps that programs have asked for.
+  void record_counts(StageRecorder& recorder) const {
+    if (counts_)
+      recorder.append([&] {
+        return operations::reduce({operations::Reduction::sum, operations::Axis::steps, recorder.extents(own().width()),
+                                   recorder.written(), counts_.get(), recorder.lengths(), recorder.n_active()});
+      });
+    if (monitor_) monitor_.record(recorder, *recorder.written());
+  }
+
   static void check_values(const Layer& layer, const ParameterGroup::Values& values) {
     ParameterSet set = [&] {
       const auto lock = layer.lock_parameters();
@@ -490,17 +523,19 @@ class NeuronsParts final : public StageParts {
 
   const bool has_rate_;
   const bool in_cycle_;     // the layer has one step
-  const int32_t n_before_;  // the steps of spikes_ and grad_spikes_ before the first
+  const int32_t n_before_;  // the steps of spikes_ and grad_spikes_ before the first; the layer keeps as many
+  const SpikeMonitor monitor_;
   Ref<Layer> layer_;
   Ref<Buffer> x_;                                 // [T, B, N], of an X of one step; null: it has T
   Ref<Buffer> grad_x_;                            // [T, B, N]; null: the gradient is where the stage before has it
   Ref<Buffer> spikes_, v_;                        // [T, B, N]; null: nothing reads it
   Ref<Buffer> grad_spikes_, grad_v_;              // [T, B, N]; null: nothing before is trained
-  Ref<Buffer> last_spikes_;                       // of the replay before; null: nothing reads them with a delay
+  Ref<Buffer> first_spikes_, last_spikes_;        // the first and the last n_before_ steps of spikes_
   Ref<Buffer> shown_spikes_, shown_grad_spikes_;  // spikes_ and grad_spikes_ from the first step on
   std::vector<Ref<Buffer>> carried_;              // [1, B, N], in a cycle: two of each state variable
   std::vector<Ref<Buffer>> gradients_;            // of trained parameters
   Ref<Buffer> rate_loss_;                         // f64 [1]; null: the rates have no target
+  Ref<Buffer> counts_;                            // [B, N], of spikes over the steps; null: nobody asks for them
   TrainedMembers members_;
 };
 
@@ -665,6 +700,11 @@ class NeuronsKind final : public StageKind {
   // X is an array of numbers, also if it is made of spikes.
   bool reads_numbers(const StageView&) const override { return true; }
   const char* why_not(const Stage&) const override { return "whose neurons never fire"; }
+  std::vector<std::string_view> keepable(const StageView& view) const override {
+    if (never_fires(view.stage())) return {kept_arrays::v, kept_arrays::grad_v};
+    return {kept_arrays::spikes,      kept_arrays::v,      kept_arrays::counts,
+            kept_arrays::grad_spikes, kept_arrays::grad_v, kept_arrays::monitor};
+  }
 
   std::vector<std::string> further_names(const StageView& view) const override {
     const ParameterSet set = parameters_of(view);

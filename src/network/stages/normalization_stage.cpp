@@ -2,6 +2,7 @@
 #include "combined.hpp"
 #include "stage_kinds.hpp"
 
+#include <network/monitors.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 #include <network/state_arrays.hpp>
@@ -47,6 +48,7 @@ class NormalizationParts final : public CombinedParts {
       if (!maker.is_planned()) synapse_->initialize();
       if (learns_) synapse_->prepare_gradients();
     });
+    monitor_.emplace(maker, *synapse_, learns_);
     for (const SynapseArray& array : synapse_->arrays()) {
       wrappers_.push_back(wrapper(maker, array.values));
       wrappers_.push_back(learns_ && array.trained ? wrapper(maker, array.gradient) : Ref<Buffer>());
@@ -86,6 +88,8 @@ class NormalizationParts final : public CombinedParts {
     recorder.append([&] { return of_synapse(operations::normalize_backward(request)); });
   }
 
+  void end_step(StageRecorder& recorder) override { monitor_->record(recorder); }
+
   void train(Trainer& trainer) override {
     if (!learns_) return;
     for (const char* const name : {"weight", "bias"}) {
@@ -100,6 +104,8 @@ class NormalizationParts final : public CombinedParts {
   }
   void take_values() override { members_.take_factors(stage().stage()); }
   void wait() const override { synapse_->order().wait(); }
+  void read_monitor(synfire_network_monitor& monitor) const override { monitor_->read(monitor); }
+  void clear_monitor() const override { monitor_->clear(); }
   void list_saved(StateArrays& list) const override {
     for (const SynapseArray& of : synapse_->arrays()) {
       StateArray array = {
@@ -163,6 +169,7 @@ class NormalizationParts final : public CombinedParts {
   const bool learns_;
   Ref<operations::NormalizationSynapse> synapse_;
   TrainedMembers members_;
+  std::optional<WeightMonitor> monitor_;
   std::vector<Ref<Buffer>> wrappers_;  // for each array, its values and its gradient, or null
   Ref<Buffer> saved_;                  // u64 [4, C], for the backward
 };
@@ -197,6 +204,7 @@ class NormalizationStage final : public StageKind {
     }
   }
   bool reads_numbers(const StageView&) const override { return true; }
+  bool has_weights(const StageView& view) const override { return view->flag("affine"); }
   bool learns(const StageView& view) const override { return view->flag("affine") && !view->is_built_frozen(); }
   std::optional<StageOutput> output(const StageView& view) const override { return combined_output(view); }
 

@@ -6,6 +6,7 @@
 #include "stage_kinds.hpp"
 
 #include <network/constant_names.hpp>
+#include <network/kept_arrays.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 
@@ -101,14 +102,14 @@ class PoolParts final : public StageParts {
     const bool of_counts = flow.elements == Elements::counts, is_mean = flow.count_scale != 1;
     const bool as_counts = of_counts && (!is_mean || design.wants_counts(index)),
                as_numbers = !of_counts || design.wants_counts_as_numbers(index);
-    if (as_counts) counts_ = maker.array(SYNFIRE_DTYPE_U8, flow);
+    if (as_counts) counts_ = maker.array(SYNFIRE_DTYPE_U8, flow, kept_arrays::output);
     if (as_numbers) {
       const bool packed = flow.elements == Elements::spikes && reads_integers_;
-      array_ = maker.array(packed ? SYNFIRE_DTYPE_BITS : maker.number(), flow);
+      array_ = maker.array(packed ? SYNFIRE_DTYPE_BITS : maker.number(), flow, kept_arrays::output);
     }
     if (!maker.gradient().has_backward) return;
-    if (as_numbers || !is_mean) gradient_ = maker.array(maker.number(), flow);
-    if (as_counts && is_mean) count_gradient_ = maker.array(maker.number(), flow);
+    if (as_numbers || !is_mean) gradient_ = maker.array(maker.number(), flow, kept_arrays::grad_output);
+    if (as_counts && is_mean) count_gradient_ = maker.array(maker.number(), flow, kept_arrays::grad_output);
   }
 
   Buffer* array(Port) const noexcept override { return array_.get(); }

@@ -91,6 +91,7 @@ class PopulationKind final : public StageKind {
     if (owner.index() != view.index()) check_shared_weights(view, owner, view->output);
   }
   bool reads_numbers(const StageView&) const override { return true; }
+  bool has_weights(const StageView& view) const override { return !weights_of(view); }
   bool learns(const StageView& view) const override { return !owner_of(view)->is_built_frozen(); }
   std::optional<size_t> weights_of(const StageView& view) const override {
     return weights_of_stage(view, view->as<PopulationSettings>().weights_of);

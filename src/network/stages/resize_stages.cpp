@@ -4,6 +4,7 @@
 #include "packed_spikes.hpp"
 #include "stage_kinds.hpp"
 
+#include <network/kept_arrays.hpp>
 #include <network/stage_key_values.hpp>
 #include <network/stage_recorder.hpp>
 
@@ -103,10 +104,10 @@ ResizeParts::ResizeParts(StageMaker& maker, const ResizeKind& kind)
     : StageParts(maker.stage()), kind_(kind), spikes_(maker, reads_bits(maker.stage())) {
   const Flow& flow = stage()->output;
   const bool of_counts = flow.elements == Elements::counts;
-  if (of_counts) counts_ = maker.array(SYNFIRE_DTYPE_U8, flow);
+  if (of_counts) counts_ = maker.array(SYNFIRE_DTYPE_U8, flow, kept_arrays::output);
   if (!of_counts || maker.parts().design.wants_counts_as_numbers(stage().index()))
-    array_ = maker.array(reads_bits(stage()) ? SYNFIRE_DTYPE_BITS : maker.number(), flow);
-  if (maker.gradient().has_backward) gradient_ = maker.array(maker.number(), flow);
+    array_ = maker.array(reads_bits(stage()) ? SYNFIRE_DTYPE_BITS : maker.number(), flow, kept_arrays::output);
+  if (maker.gradient().has_backward) gradient_ = maker.array(maker.number(), flow, kept_arrays::grad_output);
 }
 
 void ResizeParts::forward(StageRecorder& recorder) {

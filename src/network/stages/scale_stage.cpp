@@ -99,6 +99,7 @@ class ScaleKind final : public StageKind {
           settings.scope != 0 ? " and a scope of its own" : "", owner->name.c_str(),
           static_cast<long long>(others.channels));
   }
+  bool has_weights(const StageView& view) const override { return !weights_of(view); }
   bool learns(const StageView& view) const override { return !owner_of(view)->is_built_frozen(); }
   std::optional<size_t> weights_of(const StageView& view) const override {
     return weights_of_stage(view, view->as<ScaleSettings>().weights_of);

@@ -6,11 +6,11 @@ namespace synfire::network {
 const char* const least_network = "the network has no neurons; an input, a synapse and neurons are needed at least";
 
 std::span<const StageKind* const> all_kinds() noexcept {
-  static const StageKind* const list[] = {&input_kind,    &dropout_kind,     &synapse_kind,       &conv2d_kind,
-                                          &scale_kind,    &population_kind,  &normalization_kind, &pool_kind,
-                                          &upsample_kind, &pad_kind,         &sum_kind,           &and_kind,
-                                          &iand_kind,     &concatenate_kind, &group_mean_kind,    &flatten_kind,
-                                          &neurons_kind,  &readout_kind,     &loss_kind,          &optimizer_kind};
+  static const StageKind* const list[] = {
+      &input_kind,   &dropout_kind,       &synapse_kind,     &conv2d_kind,     &scale_kind,   &population_kind,
+      &delayed_kind, &normalization_kind, &pool_kind,        &upsample_kind,   &pad_kind,     &sum_kind,
+      &and_kind,     &iand_kind,          &concatenate_kind, &group_mean_kind, &flatten_kind, &neurons_kind,
+      &readout_kind, &loss_kind,          &optimizer_kind};
   return list;
 }
 

@@ -8,7 +8,7 @@ namespace synfire::network {
 
 extern const StageKind &input_kind, &dropout_kind, &synapse_kind, &neurons_kind, &readout_kind, &loss_kind,
     &optimizer_kind, &sum_kind, &and_kind, &iand_kind, &concatenate_kind, &scale_kind, &group_mean_kind, &flatten_kind,
-    &conv2d_kind, &pool_kind, &normalization_kind, &upsample_kind, &pad_kind, &population_kind;
+    &conv2d_kind, &pool_kind, &normalization_kind, &upsample_kind, &pad_kind, &population_kind, &delayed_kind;
 
 // All kinds, in the order of texts.
 std::span<const StageKind* const> all_kinds() noexcept;
@@ -38,6 +38,8 @@ void set_scope(Design& design, const char* name, const char* parameter, core::Sc
 // Compares the lengths with the shapes before it reads anything.
 void set_mask(Design& design, const char* name, const uint8_t* mask, uint64_t length);
 void set_kernel_mask(Design& design, size_t conv2d, std::span<const uint8_t> mask);
+// Gives the value "continues" to the readouts that may have it.
+void continue_readouts(Design& design);
 void set_class_weights(Design& design, const char* name, const float* weights, uint64_t n_weights);
 
 }  // namespace synfire::network

@@ -1,11 +1,16 @@
 #include "synapse_parts.hpp"
 
+#include "packed_rows.hpp"
+
+#include <network/kept_arrays.hpp>
 #include <network/state_arrays.hpp>
 
 #include <base/error.hpp>
 #include <base/shape.hpp>
 #include <neurons/passes/backward.hpp>
 #include <neurons/passes/forward.hpp>
+#include <operations/elementwise/copy.hpp>
+#include <operations/last_steps/last_steps.hpp>
 #include <synapses/passes/synapse_passes.hpp>
 
 namespace synfire::network {
@@ -41,11 +46,30 @@ void add_saved(StateArrays& list, const StageView& view, Synapse& synapse, const
                       StateArray::Numbers::finite};
   array.is_state = false;
   if (of.name == std::string_view("weight")) array.layouts = view->kind->layouts(view);
+  array.check = [&synapse, name = of.name](std::span<const std::byte> values) {
+    synapse.check_values(*synapse.find_array(name), values.data());
+  };
   array.read = [&synapse, name = of.name, bytes = array.bytes()](void* values) { synapse.read(name, values, bytes); };
   array.write = [&synapse, name = of.name, bytes = array.bytes()](const void* values) {
     synapse.write(name, values, bytes);
   };
   list.arrays.push_back(std::move(array));
+}
+
+StateArray saved_inputs(const Stage& stage, Buffer& words, int64_t n_inputs) {
+  const std::span<const int64_t> lengths = words.shape().all();
+  PackedRows rows = {};
+  rows.n_rows = lengths[0] * lengths[1];
+  rows.n_neurons = n_inputs;
+  StateArray array = {stage.name + ".state.inputs",
+                      files::Dtype::u32,
+                      {lengths[0], lengths[1], rows.n_words()},
+                      StateArray::Numbers::any};
+  array.of_rows = true;
+  array.check = [rows, name = array.name](std::span<const std::byte> stored) { rows.check(stored, name); };
+  array.read = [&words](void* values) { words.download(0, values, words.view().bytes); };
+  array.write = [&words](const void* values) { words.upload(0, values, words.view().bytes); };
+  return array;
 }
 
 }  // namespace
@@ -55,23 +79,44 @@ SynapseParts::SynapseParts(StageMaker& maker, FunctionRef<Ref<Synapse>()> make, 
       is_owner_(maker.parts().design.owner_of_weights(maker.stage().index()) == maker.stage().index()),
       learns_(maker.gradient().learns),
       trains_(maker.gradient().trains),
-      is_fused_(!is_masked(maker) && is_read_by_neurons(maker.stage()) &&
-                !maker.parts().in_cycle(maker.stage().index())) {
-  if (is_owner_) {
-    maker.count_as(&PartBytes::synapses, [&] { synapse_ = make(); });
-  } else {
-    const size_t owner = maker.parts().design.owner_of_weights(maker.stage().index());
-    synapse_ = Ref<Synapse>(static_cast<Synapse*>(maker.parts().stages[owner]->object()));
-  }
-  used_ = is_owner_ ? synapse_.get() : &use(*synapse_);
+      synapse_(owned(maker, make)),
+      used_(is_owner_ ? synapse_.get() : &use(*synapse_)),
+      is_fused_(used_->shape().history_steps == 0 && !is_masked(maker) && is_read_by_neurons(maker.stage()) &&
+                !maker.parts().in_cycle(maker.stage().index()) && !maker.keeps(kept_arrays::output) &&
+                !maker.keeps(kept_arrays::grad_output)),
+      monitor_(maker, *synapse_, trains_) {
   if (is_fused_) return;
-  x_ = is_read_by_neurons(maker.stage()) ? maker.passed_on_array(maker.number(), stage()->output)
-                                         : maker.array(maker.number(), stage()->output);
+  x_ = is_read_by_neurons(maker.stage()) ? maker.passed_on_array(maker.number(), stage()->output, kept_arrays::output)
+                                         : maker.array(maker.number(), stage()->output, kept_arrays::output);
   // Rows that are not active in the layer stay as they are, and the gradients of the synapse read them.
-  if (maker.gradient().has_backward) grad_x_ = maker.array(maker.number(), stage()->output);
+  if (maker.gradient().has_backward) grad_x_ = maker.array(maker.number(), stage()->output, kept_arrays::grad_output);
+  const int64_t n_before = used_->shape().history_steps;
+  if (n_before == 0) return;
+  for (Ref<Buffer>* const words : {&last_inputs_, &history_})
+    *words = maker.parts().make_sequence(SYNFIRE_DTYPE_BITS, n_before, stage().rules().batch, used_->n_inputs());
+}
+
+Ref<Synapse> SynapseParts::owned(StageMaker& maker, FunctionRef<Ref<Synapse>()> make) {
+  const size_t owner = maker.parts().design.owner_of_weights(maker.stage().index());
+  if (owner != maker.stage().index()) return Ref<Synapse>(static_cast<Synapse*>(maker.parts().stages[owner]->object()));
+  Ref<Synapse> made;
+  maker.count_as(&PartBytes::synapses, [&] { made = make(); });
+  return made;
 }
 
 // ---- recording ------------------------------------------------------------------------------------------------------
+
+void SynapseParts::add_reset(OperationList& list, const operations::RowRange& rows) const {
+  if (!last_inputs_) return;
+  OperationList clear = operations::clear_last_steps(*last_inputs_, rows.first_row, rows.n_rows);
+  std::move(clear.begin(), clear.end(), std::back_inserter(list));
+}
+
+// A backward reads the steps before those of its own replay, which the forward has replaced in the state by then.
+void SynapseParts::begin_forward(StageRecorder& recorder) {
+  if (!last_inputs_) return;
+  recorder.append([&] { return operations::copy({last_inputs_.get(), 0, history_.get(), 0, 0}); });
+}
 
 void SynapseParts::forward(StageRecorder& recorder) {
   if (is_fused_) return;
@@ -79,7 +124,8 @@ void SynapseParts::forward(StageRecorder& recorder) {
   operations::record_synapse_forward(
       recorder.graph(), *used_,
       {recorder.flow(stage()->output).n_steps, recorder.rules().batch, input_of(input), recorder.written(),
-       recorder.n_active(), input.kept.mask, input.kept.scale, input.kept.mask_channels});
+       recorder.n_active(), input.kept.mask, input.kept.scale, input.kept.mask_channels, history_.get(),
+       last_inputs_.get(), !recorder.trains()});
 }
 
 void SynapseParts::backward(StageRecorder& recorder) {
@@ -102,7 +148,7 @@ void SynapseParts::record_gradients(StageRecorder& recorder, bool of_weights,
       recorder.graph(), *used_,
       {recorder.flow(stage()->output).n_steps, recorder.rules().batch, recorder.output_gradient(),
        of_weights || reads_again ? input_of(input) : nullptr, before.array, recorder.n_active(), adds, before.add,
-       input.kept.mask, input.kept.scale, input.kept.mask_channels});
+       input.kept.mask, input.kept.scale, input.kept.mask_channels, history_.get()});
 }
 
 void SynapseParts::give(operations::ForwardRequest& request, StageRecorder& recorder) {
@@ -143,7 +189,14 @@ std::optional<Rounding> SynapseParts::rounding() const {
   return is_owner_ && is_exact ? synapse_->rounding(-1) : std::nullopt;
 }
 
+void SynapseParts::list_state(std::vector<CarriedState>& list) const {
+  if (!last_inputs_) return;
+  const std::span<const int64_t> lengths = last_inputs_->shape().all();
+  list.push_back({last_inputs_->view(), last_inputs_->dtype(), lengths[0] * lengths[1], lengths[2]});
+}
+
 void SynapseParts::list_saved(StateArrays& list) const {
+  if (last_inputs_) list.arrays.push_back(saved_inputs(stage().stage(), *last_inputs_, used_->n_inputs()));
   if (!is_owner_) return;
   for (const SynapseArray& array : synapse_->arrays()) add_saved(list, stage(), *synapse_, array);
 }

@@ -3,6 +3,7 @@
 #ifndef SYNFIRE_NETWORK_STAGES_SYNAPSE_PARTS_HPP
 #define SYNFIRE_NETWORK_STAGES_SYNAPSE_PARTS_HPP
 
+#include <network/monitors.hpp>
 #include <network/parts.hpp>
 #include <network/stage_parts.hpp>
 #include <network/stage_recorder.hpp>
@@ -12,9 +13,10 @@
 
 namespace synfire::network {
 
-// The product is an operation of its own, unless one stage of neurons reads it, at every step and without a mask: then
-// it is a part of the neurons' own operation.
-class SynapseParts final : public StageParts, private Product {
+// The product is an operation of its own, unless one stage of neurons reads it, at every step and without a mask, and
+// nobody asks for it: then it is a part of the neurons' own operation. A synapse that reads spikes of earlier steps
+// keeps the last ones of each replay for the next one: they are a part of the state.
+class SynapseParts : public StageParts, private Product {
  public:
   // The first function makes the synapse, unless the stage uses that of another one: then the second one gives what
   // this stage computes with.
@@ -28,16 +30,25 @@ class SynapseParts final : public StageParts, private Product {
   Buffer* gradient(Port) const noexcept override { return grad_x_.get(); }
   Product* product() noexcept override { return is_fused_ ? this : nullptr; }
 
+  void add_reset(core::OperationList& list, const operations::RowRange& rows) const override;
+  void begin_forward(StageRecorder& recorder) override;
   void forward(StageRecorder& recorder) override;
   void backward(StageRecorder& recorder) override;
   void end_backward(StageRecorder& recorder) override;
+  void end_step(StageRecorder& recorder) override { monitor_.record(recorder); }
 
   void train(Trainer& trainer) override;
   bool take_value(const char* name, double value) override;
   void take_values() override { members_.take_factors(stage().stage()); }
   void wait() const override { synapse_->order().wait(); }
   std::optional<core::Rounding> rounding() const override;
+  void list_state(std::vector<CarriedState>& list) const override;
   void list_saved(StateArrays& list) const override;
+  void read_monitor(synfire_network_monitor& monitor) const override { monitor_.read(monitor); }
+  void clear_monitor() const override { monitor_.clear(); }
+
+ protected:
+  core::Synapse& synapse() const noexcept { return *synapse_; }
 
  private:
   Buffer* input_of(const StageRecorder::Read& input) const noexcept {
@@ -48,11 +59,19 @@ class SynapseParts final : public StageParts, private Product {
   void give(operations::BackwardRequest& request, StageRecorder& recorder) override;
   void add_trained(Trainer& trainer, const char* name);
 
-  const bool is_owner_, learns_, trains_, is_fused_;
-  Ref<core::Synapse> synapse_;  // that has the weights
-  TrainedMembers members_;      // of those, if this stage owns them
-  core::Synapse* used_;         // the same, or one that it keeps
-  Ref<Buffer> x_, grad_x_;      // [T, B, N], of a product that is an operation of its own
+  // The synapse that has the weights.
+  static Ref<core::Synapse> owned(StageMaker& maker, core::FunctionRef<Ref<core::Synapse>()> make);
+
+  const bool is_owner_, learns_, trains_;
+  const Ref<core::Synapse> synapse_;  // that has the weights
+  TrainedMembers members_;            // of those, if this stage owns them
+  core::Synapse* const used_;         // the same, or one that it keeps
+  const bool is_fused_;
+  const WeightMonitor monitor_;
+  Ref<Buffer> x_, grad_x_;  // [T, B, N], of a product that is an operation of its own
+  // Words [M, B, ceil(K / 32)] of a synapse that reads spikes of M steps before: those of the state, and those that a
+  // replay reads. Null: it reads none.
+  Ref<Buffer> last_inputs_, history_;
 };
 
 // ---- what the kinds of such stages share ----------------------------------------------------------------------------

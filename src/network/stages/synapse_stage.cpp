@@ -30,6 +30,7 @@ constexpr ValueSpec synapse_values[] = {
     {"bias_learning_rate_factor", 1, 0, value::largest, value::any, value::changes, value::on_training},
     {"bias_weight_decay_factor", 0, 0, value::largest, value::any, value::changes, value::on_training},
     {"weight_bits", 0, 0, 24, value::whole, value::fixed, value::on_results, value::if_changed},
+    {"no_self_connections", 0, 0, 1, value::whole, value::fixed, value::on_results, value::if_changed},
 };
 
 struct SynapseSettings final : SettingsOf<SynapseSettings> {
@@ -74,6 +75,7 @@ synfire_synapse_desc synapse_desc(const StageView& view) {
   desc.mask = settings.mask.empty() ? nullptr : settings.mask.data();
   desc.mask_length = settings.mask.size();
   desc.weight_bits = stage.whole("weight_bits");
+  desc.no_self_connections = stage.whole("no_self_connections");
   if (desc.input_kind == SYNFIRE_INPUT_COUNTS) desc.count_scale = input.count_scale;
   return desc;
 }
@@ -130,6 +132,7 @@ class SynapseStage final : public StageKind {
     }
   }
   bool takes_counts(const StageView& view) const override { return adds_counts(view); }
+  bool has_weights(const StageView& view) const override { return !weights_of(view); }
   bool learns(const StageView& view) const override { return !owner_of(view)->is_built_frozen(); }
   std::optional<size_t> weights_of(const StageView& view) const override {
     return weights_of_stage(view, view->as<SynapseSettings>().weights_of);
@@ -141,6 +144,7 @@ class SynapseStage final : public StageKind {
     const int bits = stage.whole("weight_bits");
     return std::string(stage.flag("frozen") ? "frozen" : "")
         .append(stage.as<SynapseSettings>().mask.empty() ? "" : " masked")
+        .append(stage.flag("no_self_connections") ? " no self-connections" : "")
         .append(bits == 0 || bits == 24 ? ""
                 : bits == 16            ? " 16 bits"
                                         : " 8 bits");

@@ -65,6 +65,7 @@ struct BackwardRequest {
   core::Tape* tape = nullptr;       // of the forward, in place of its number, also if that is in another graph
   core::Buffer* grad_synapse_input;
   bool add_synapse_gradients, add_input_gradient, skip_synapse_gradients;
+  core::Buffer *grad_spikes_final = nullptr, *grad_spikes_init = nullptr;  // with a recurrent synapse
 
   core::TapeUse use() const { return {!gradients.empty(), !skip_synapse_gradients}; }
 };

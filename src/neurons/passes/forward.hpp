@@ -62,6 +62,8 @@ struct ForwardRequest {
   std::vector<StateRequest> state_init, state_final, state_seq;  // of further variables, by name
   core::Synapse* synapse;                                        // in place of x
   core::Buffer *synapse_input, *n_active;
+  core::Recurrence recurrent = {};
+  core::Buffer *spikes_init = nullptr, *spikes_final = nullptr;  // with a recurrent synapse
 };
 // If a further variable follows X, H alone does not give the state again: all tapes are recomputed.
 inline core::TapeMode mode_of(const core::LayerSpec& spec, core::TapeMode wanted) {
@@ -69,7 +71,7 @@ inline core::TapeMode mode_of(const core::LayerSpec& spec, core::TapeMode wanted
 }
 // Throws UNSUPPORTED for a tape that the layer does not have.
 void check_tape_mode(const core::LayerSpec& spec, core::TapeMode mode);
-// A checked forward that leaves this tape, or none, without the product of its synapse.
+// A checked forward of all steps that leaves this tape, or none, without the products of its synapses.
 Forward make_forward(core::Layer& layer, const ForwardRequest& request, core::Tape* tape);
 // Both throw INVALID_ARGUMENT, UNSUPPORTED or OUT_OF_MEMORY. run_forward() returns true if the caller captured it.
 bool run_forward(core::Layer& layer, const ForwardRequest& request, synfire_stream stream);

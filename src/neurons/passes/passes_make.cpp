@@ -2,6 +2,7 @@
 #include "backward.hpp"
 #include "forward.hpp"
 #include "gradient_sums.hpp"
+#include "recurrence.hpp"
 
 #include <base/error.hpp>
 #include <base/view_checks.hpp>
@@ -9,6 +10,7 @@
 #include <graph/operands.hpp>
 #include <graph/transients.hpp>
 #include <neurons/graph_tapes.hpp>
+#include <operations/elementwise/fill.hpp>
 #include <operations/reduce/reduce.hpp>
 #include <synapses/passes/synapse_passes.hpp>
 #include <synapses/synapse.hpp>
@@ -102,6 +104,19 @@ class Checker {
     check_type(*buffer, name, {allowed, spec_.is_narrow() ? 2u : 1u});
     return stepped(*buffer, name, {spec_.extents.n_steps, spec_.extents.batch, spec_.extents.n_neurons},
                    spec_.shape_text(true, buffer->dtype()));
+  }
+
+  // Packed spikes, or numbers in the type of the arithmetic, of as many steps as a recurrent synapse has a delay.
+  View few_spikes(Buffer* buffer, const char* name, int64_t n_steps) const {
+    if (!buffer) return {};
+    check_type(*buffer, name, SYNFIRE_DTYPE_BITS);
+    const Extents e = {n_steps, spec_.extents.batch, spec_.extents.n_neurons};
+    return stepped(*buffer, name, {n_steps, e.batch, e.words_per_row()}, packed_text(SYNFIRE_DTYPE_BITS, e));
+  }
+  View few_numbers(Buffer* buffer, const char* name, int64_t n_steps) const {
+    if (!buffer) return {};
+    check_type(*buffer, name, spec_.arithmetic());
+    return array_view(*buffer, name, {n_steps, spec_.extents.batch, spec_.extents.n_neurons});
   }
 
   // [B, N] in the type of the arithmetic.
@@ -225,6 +240,11 @@ void check_synapse_request(const Layer& layer, const ForwardRequest& request) {
     fail_argument("SYN-FORWARD-SYNAPSE", "desc.synapse is given and desc.synapse_input is null");
   const LayerSpec& spec = layer.spec();
   const Synapse& synapse = *request.synapse;
+  if (synapse.shape().history_steps > 0)
+    fail(
+        SYNFIRE_ERROR_UNSUPPORTED, "SYN-FORWARD-DELAYED",
+        "desc.synapse is of the kind \"%s\"; its product is an operation of its own, whose output the layer reads as X",
+        synapse.kind().name);
   if (synapse.n_outputs() != spec.extents.n_neurons)
     fail_argument("SYN-SYNAPSE-CHAIN", "desc.synapse has %lld outputs; the layer has %lld neurons",
                   static_cast<long long>(synapse.n_outputs()), static_cast<long long>(spec.extents.n_neurons));
@@ -255,8 +275,12 @@ SynapsePass pass_of(Layer& layer, const TapeShape& shape, const char* input_name
 }
 
 TapeShape shape_of(const LayerSpec& spec, const ForwardRequest& request) {
-  return {request.synapse ? request.synapse_input : request.x, mode_of(spec, request.tape), request.in_place,
-          request.synapse, request.n_active};
+  return {request.synapse ? request.synapse_input : request.x,
+          mode_of(spec, request.tape),
+          request.in_place,
+          request.synapse,
+          request.n_active,
+          request.recurrent};
 }
 
 OperationList with_product(Layer& layer, const ForwardRequest& request, const Forward& pass) {
@@ -266,18 +290,63 @@ OperationList with_product(Layer& layer, const ForwardRequest& request, const Fo
   return operations;
 }
 
+RecurrentForward recurrence_of(Layer& layer, const ForwardRequest& request, const View& spikes) {
+  const Checker check(layer.spec());
+  const int64_t delay = request.recurrent.delay;
+  return {.recurrent = request.recurrent,
+          .x = request.synapse ? View{} : check.sequence(request.x, "desc.x"),
+          .spikes = spikes,
+          .spikes_init = check.few_spikes(request.spikes_init, "desc.spikes_init", delay),
+          .spikes_final = check.few_spikes(request.spikes_final, "desc.spikes_final", delay),
+          .n_active = n_active_view(request.n_active)};
+}
+
+// Entries of all steps, as the caller sees them: what overlaps there overlaps in those of a step.
+void check_overlap_of(Layer& layer, const ForwardRequest& request, Forward pass) {
+  OperationList operations;
+  if (request.recurrent.synapse) {
+    const RecurrentForward recurrence = recurrence_of(layer, request, passing_spikes(layer.spec()));
+    if (!request.synapse) pass.x = recurrence.x;
+    add_touched(recurrence, operations);
+  }
+  if (request.synapse)
+    append(operations, with_product(layer, request, pass));
+  else
+    operations.emplace_back(pass);
+  check_overlap(operations);
+}
+
+// A pass with the products of its synapses.
+OperationList with_products(Layer& layer, const ForwardRequest& request, const Forward& pass, Tape* tape) {
+  if (!request.recurrent.synapse) return with_product(layer, request, pass);
+  OperationList operations;
+  if (request.synapse) {
+    operations = with_product(layer, request, pass);
+    operations.pop_back();
+  }
+  const RecurrentForward recurrence =
+      recurrence_of(layer, request, tape ? tape->recurrent_spikes() : passing_spikes(layer.spec()));
+  add_steps(layer, pass, recurrence, operations);
+  return operations;
+}
+
+bool has_products(const ForwardRequest& request) {
+  return request.synapse || request.recurrent.synapse;
+}
+
 }  // namespace
 
 Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   const LayerSpec& spec = layer.spec();
   const Checker check(spec);
   check_synapse_request(layer, request);
+  check_recurrence(spec, request);
   check_tape_request(layer, request);
   Forward op = {};
   op.layer = &layer;
   op.extents = spec.extents;
   op.synapse = request.synapse;
-  op.x = request.synapse ? transient_sequence(spec, transient_x) : check.sequence(request.x, "desc.x");
+  op.x = has_products(request) ? transient_sequence(spec, transient_x) : check.sequence(request.x, "desc.x");
   check_fires(spec, request.spikes, "desc.spikes");
   op.spikes = check.spikes(request.spikes, op.spike_format);
   op.v_in = check.row(request.v_init, "desc.v_init");
@@ -309,8 +378,8 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
   op.host_rows = forward_rows_of(layer.context()->device(), spec);
   // Invalid requests are refused before the tape allocates memory.
   if (request.in_place) op.tape_h = op.x;
-  if (request.synapse) {
-    check_overlap(with_product(layer, request, op));
+  if (has_products(request)) {
+    check_overlap_of(layer, request, op);
   } else {
     const Operation operation = op;
     check_overlap({&operation, 1});
@@ -320,9 +389,9 @@ Forward make_forward(Layer& layer, const ForwardRequest& request, Tape* tape) {
     const auto lock = layer.lock_parameters();
     const TapeShape shape = shape_of(spec, request);
     tape->provide(shape, layer.keeps_x(shape));
-    op.tape = tape->checkpoints();
+    op.tape = tape->checkpoints(shape);
     op.tape_h = tape->stored_h(shape, op.x);
-    op.tape_spikes = tape->spikes(shape.mode);
+    op.tape_spikes = tape->spikes(shape);
     if (layer.keeps_x(shape)) op.x = tape->kept_x();
     if (request.synapse && request.in_place) op.x = op.tape_h;
   }
@@ -339,9 +408,8 @@ View gradient_sums(Layer& layer, int64_t n_sums, When when) {
   return layer.own(layer.provide_gradient_sums(), static_cast<uint64_t>(n_sums) * sizeof(double), SYNFIRE_DTYPE_F64);
 }
 
-// Adds a backward and the sums of gradients of parameters.
-void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& request, When when,
-                        OperationList& operations) {
+// The gradients of parameters that a backward sums up.
+std::vector<GradientSum> gradient_sums_of(const Layer& layer, const BackwardRequest& request) {
   const LayerSpec& spec = layer.spec();
   check_gradient_count(spec, request.gradients.size(), "desc.n_parameter_gradients");
   std::vector<GradientSum> sums;
@@ -360,17 +428,16 @@ void add_with_gradients(Layer& layer, Backward backward, const BackwardRequest& 
     check_memory(gradient, name);
     sums.push_back({row, gradient.view()});
   }
-  const int64_t n_sums = n_gradient_sums(backward.extents, sums.size());
-  add_gradient_sums(
-      layer, backward, sums, request.add_gradients, [&] { return gradient_sums(layer, n_sums, when); }, nullptr,
-      operations);
+  return sums;
 }
 
 void check_synapse_request(const BackwardRequest& request, const TapeShape& shape) {
   if (shape.synapse) return;
+  const bool has_gradients = shape.recurrent.synapse;  // of weights
   const char* const given = request.grad_synapse_input       ? "desc.grad_synapse_input"
-                            : request.add_synapse_gradients  ? "desc.add_synapse_gradients"
                             : request.add_input_gradient     ? "desc.add_input_gradient"
+                            : has_gradients                  ? nullptr
+                            : request.add_synapse_gradients  ? "desc.add_synapse_gradients"
                             : request.skip_synapse_gradients ? "desc.skip_synapse_gradients"
                                                              : nullptr;
   if (given)
@@ -383,10 +450,32 @@ View grad_x_of(const Checker& check, const LayerSpec& spec, const BackwardReques
                bool is_read) {
   if (!request.grad_x_seq) return is_read ? transient_sequence(spec, transient_grad_x) : View{};
   View view = check.sequence(request.grad_x_seq, "desc.grad_x_seq");
-  if (!shape.synapse) return view;
+  if (!shape.synapse && !shape.recurrent.synapse) return view;
   check_type(*request.grad_x_seq, "desc.grad_x_seq", spec.arithmetic());  // which the synapse reads
   view.passed_on = true;
   return view;
+}
+
+// The steps of a backward and the gradients of both synapses, of which those of the first one are given.
+OperationList unrolled(Layer& layer, const Backward& pass, const BackwardRequest& request, const TapeShape& shape,
+                       const RecurrentBackward& recurrence, OperationList&& of_synapse) {
+  Synapse& synapse = *shape.recurrent.synapse;
+  const bool trains = layer.trains_recurrent(shape, request.use());
+  synapse.kind().check_gradients(synapse, pass.extents.n_steps, pass.extents.batch, trains, true);
+  // Entries of all steps, as the caller sees them: what overlaps there overlaps in those of a step.
+  OperationList touched = of_synapse;
+  touched.emplace_back(pass);
+  for (const GradientSum& sum : recurrence.sums) touched.emplace_back(Fill{sum.out, 0});
+  add_touched(recurrence, touched);
+  check_overlap(touched);
+  OperationList operations;
+  add_steps(layer, pass, recurrence, operations);
+  append(operations, std::move(of_synapse));
+  if (!trains) return operations;
+  synapse.prepare_gradients();
+  const bool add = request.add_synapse_gradients || shape.synapse == &synapse;
+  add_recurrent_gradients(layer, recurrence, pass.grad_x, add, operations);
+  return operations;
 }
 
 }  // namespace
@@ -396,6 +485,7 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   const LayerSpec& spec = layer.spec();
   const Checker check(spec);
   check_synapse_request(request, shape);
+  check_recurrence(request, shape);
   if (shape.in_place && !shape.synapse && !request.gradients.empty())
     fail_argument(
         "SYN-GRADIENT-IN-PLACE",
@@ -408,23 +498,24 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
   op.synapse = shape.synapse;
   const TapeUse use = request.use();
   const bool trains = layer.trains_synapse(shape, use), repeats = layer.repeats_product(shape, use);
-  const View x = !shape.synapse         ? check.sequence(shape.x, "the forward's x")
-                 : layer.keeps_x(shape) ? tape.kept_x()
-                                        : transient_sequence(spec, transient_x);
+  const bool is_recurrent = shape.recurrent.synapse, trains_recurrent = layer.trains_recurrent(shape, use);
+  const View x = layer.keeps_x(shape) ? tape.kept_x()
+                 : shape.synapse      ? transient_sequence(spec, transient_x)
+                                      : check.sequence(shape.x, "the forward's x");
   if (layer.reads_x(shape, use.parameter_gradients)) op.x = x;
   op.in_place = request.in_place;
   op.parameters = layer.parameter_memory();
   if (!spec.model->linear || !request.gradients.empty()) {
-    op.tape = tape.checkpoints();
+    op.tape = tape.checkpoints(shape);
     op.tape_h = tape.stored_h(shape, x);
-    op.tape_spikes = tape.spikes(shape.mode);
+    op.tape_spikes = tape.spikes(shape);
     op.host_rows = backward_rows_of(layer.context()->device(), spec);
   }
   check_fires(spec, request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_spike = check.sequence(request.grad_spike_seq, "desc.grad_spike_seq");
   op.grad_v_seq = check.sequence(request.grad_v_seq, "desc.grad_v_seq");
   op.grad_v_final = check.row(request.grad_v_final, "desc.grad_v_final");
-  op.grad_x = grad_x_of(check, spec, request, shape, trains || request.grad_synapse_input);
+  op.grad_x = grad_x_of(check, spec, request, shape, trains || is_recurrent || request.grad_synapse_input);
   op.grad_v_init = check.row(request.grad_v_init, "desc.grad_v_init");
   const FurtherBuffers w_seq(spec, request.grad_w_seq, "desc.grad_w_seq", request.grad_state_seq,
                              "desc.grad_state_seq");
@@ -432,7 +523,11 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
                                "desc.grad_state_final");
   const FurtherBuffers w_init(spec, request.grad_w_init, "desc.grad_w_init", request.grad_state_init,
                               "desc.grad_state_init");
-  bool has_output = op.grad_x.bytes > 0 || op.grad_v_init.data || !request.gradients.empty();
+  const bool of_input = request.grad_synapse_input;
+  const bool has_grad_x = is_recurrent
+                              ? request.grad_x_seq || trains || trains_recurrent || of_input || request.grad_spikes_init
+                              : op.grad_x.bytes > 0;
+  bool has_output = has_grad_x || op.grad_v_init.data || !request.gradients.empty();
   for (int k = 0; k < spec.model->n_states - 1; ++k) {
     op.grad_w_seq[k] = check.sequence(w_seq.of[k], w_seq.names[k].c_str());
     op.grad_w_final[k] = check.row(w_final.of[k], w_final.names[k].c_str());
@@ -445,14 +540,15 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
         "desc.grad_x_seq, desc.grad_v_init and desc.grad_w_init are all null, desc.n_parameter_gradients is 0 and "
         "there are no gradients of a synapse to compute; at least one output is needed");
   OperationList operations;
-  const bool of_input = request.grad_synapse_input;
+  const std::vector<GradientSum> sums = gradient_sums_of(layer, request);
+  const int64_t n_sums = n_gradient_sums(op.extents, sums.size());
+  const auto scratch = [&] { return gradient_sums(layer, n_sums, when); };
   std::optional<SynapsePass> pass;
   if (repeats || trains || of_input) pass = pass_of(layer, shape, "the forward's synapse_input");
   if (repeats) append(operations, shape.synapse->kind().product(*pass, op.x));
-  if (request.gradients.empty())
-    operations.emplace_back(op);
-  else
-    add_with_gradients(layer, op, request, when, operations);
+  if (!is_recurrent && sums.empty()) operations.emplace_back(op);
+  if (!is_recurrent && !sums.empty())
+    add_gradient_sums(layer, op, sums, request.add_gradients, scratch, nullptr, operations);
   if (trains || of_input)
     shape.synapse->kind().check_gradients(*shape.synapse, pass->n_steps, pass->batch, trains, of_input);
   if (trains) {
@@ -464,8 +560,22 @@ OperationList make_backward(Layer& layer, const BackwardRequest& request, Tape& 
                                                    "desc.grad_synapse_input", pass->n_steps, pass->batch);
     append(operations, shape.synapse->kind().input_gradient(*pass, op.grad_x, grad_input, request.add_input_gradient));
   }
-  check_overlap(operations);
-  return operations;
+  if (!is_recurrent) {
+    check_overlap(operations);
+    return operations;
+  }
+  return unrolled(
+      layer, op, request, shape,
+      {.recurrent = shape.recurrent,
+       .spikes = tape.recurrent_spikes(),
+       .grad_spikes_final =
+           check.few_numbers(request.grad_spikes_final, "desc.grad_spikes_final", shape.recurrent.delay),
+       .grad_spikes_init = check.few_numbers(request.grad_spikes_init, "desc.grad_spikes_init", shape.recurrent.delay),
+       .n_active = n_active_view(shape.n_active),
+       .sums = sums,
+       .add_gradients = request.add_gradients,
+       .scratch = scratch},
+      std::move(operations));
 }
 
 namespace {
@@ -489,8 +599,8 @@ bool run_forward(Layer& layer, const ForwardRequest& request, synfire_stream str
   };
   // No list without a synapse: an eager forward must not allocate then.
   bool captured = false;
-  if (request.synapse) {
-    captured = call.run(with_product(layer, request, pass), spoil);
+  if (has_products(request)) {
+    captured = call.run(with_products(layer, request, pass, tape), spoil);
   } else {
     const Operation operation = pass;
     captured = call.run({&operation, 1}, spoil);
@@ -507,7 +617,7 @@ void record_forward(Graph& graph, Layer& layer, const ForwardRequest& request) {
   graph.record([&](Recorder& recorder) {
     Tape* const tape = GraphTapes::of(recorder).leaves(recorder, layer, tape_left_by(layer.spec(), request));
     const Forward pass = make_forward(layer, request, tape);
-    return request.synapse ? with_product(layer, request, pass) : OperationList{pass};
+    return has_products(request) ? with_products(layer, request, pass, tape) : OperationList{pass};
   });
 }
 

@@ -30,8 +30,8 @@ void enqueue(const WriteBytes& op, cuda::Launcher& launcher);
 
 // A copy that runs only if `guard` has the expected contents.
 struct GuardedCopy {
-  View source;
-  View destination;  // the same number of bytes, a multiple of 4
+  View source;       // contiguous
+  View destination;  // as many elements of 4 or 8 bytes; its steps may be apart
   View guard;
   std::array<unsigned char, 128> expected;
   uint64_t n_expected;

@@ -54,9 +54,16 @@ void enqueue(const WriteBytes& op, Launcher& launcher) {
 
 void enqueue(const GuardedCopy& op, Launcher& launcher) {
   const auto count = static_cast<int64_t>(op.source.bytes / sizeof(uint32_t));
-  GuardedCopyLaunch arguments = {
-      static_cast<uint32_t*>(op.destination.data),      static_cast<const uint32_t*>(op.source.data), count,
-      static_cast<const unsigned char*>(op.guard.data), static_cast<int32_t>(op.n_expected),          {}};
+  const View& to = op.destination;
+  const auto element_words = static_cast<int64_t>(bytes_of_dtype(to.dtype) / sizeof(uint32_t));
+  GuardedCopyLaunch arguments = {.destination = static_cast<uint32_t*>(to.data),
+                                 .source = static_cast<const uint32_t*>(op.source.data),
+                                 .count = count,
+                                 .step_words = to.is_padded() ? to.row() * element_words : count,
+                                 .pitch = to.pitch * element_words,
+                                 .guard = static_cast<const unsigned char*>(op.guard.data),
+                                 .n_expected = static_cast<int32_t>(op.n_expected),
+                                 .expected = {}};
   static_assert(sizeof arguments.expected == sizeof op.expected);
   std::memcpy(arguments.expected, op.expected.data(), sizeof arguments.expected);
   launcher.launch(guarded_copy_kernel(), launcher.over_elements(count), arguments);

@@ -44,8 +44,16 @@ void run(const WriteBytes& op, host::Launcher&) {
 }
 
 void run(const GuardedCopy& op, host::Launcher&) {
-  if (std::memcmp(op.guard.data, op.expected.data(), op.n_expected) == 0)
-    std::memcpy(op.destination.data, op.source.data, op.source.bytes);
+  if (std::memcmp(op.guard.data, op.expected.data(), op.n_expected) != 0) return;
+  const View& to = op.destination;
+  if (!to.is_padded()) {
+    std::memcpy(to.data, op.source.data, op.source.bytes);
+    return;
+  }
+  const uint64_t element = bytes_of_dtype(to.dtype), bytes = static_cast<uint64_t>(to.row()) * element;
+  for (int64_t step = 0; step < to.shape[0]; ++step)
+    std::memcpy(static_cast<char*>(to.data) + static_cast<uint64_t>(step * to.pitch) * element,
+                static_cast<const char*>(op.source.data) + static_cast<uint64_t>(step) * bytes, bytes);
 }
 
 }  // namespace synfire::operations

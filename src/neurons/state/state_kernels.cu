@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(threads_per_block) guarded_copy(const __grid_c
   }
   __syncthreads();
   if (!matches) return;
-  for (int64_t i = first_element(); i < launch.count; i += stride()) launch.destination[i] = launch.source[i];
+  for (int64_t i = first_element(); i < launch.count; i += stride()) copy_word(launch, i);
 }
 
 }  // namespace

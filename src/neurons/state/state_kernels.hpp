@@ -5,6 +5,8 @@
 #include <backends/cuda/device_types.hpp>
 #include <neurons/parameter_block.hpp>
 
+#include <synfire/model/platform.hpp>
+
 namespace synfire::cuda {
 
 template <class R>
@@ -18,15 +20,20 @@ struct ResetRowsLaunch {
   R* w[model::max_further_states];  // null for variables that the model does not have
 };
 
-// Words of 4 bytes.
+// Words of 4 bytes; a step of the destination has step_words of them, and the next one begins after `pitch` words.
 struct GuardedCopyLaunch {
   uint32_t* destination;
   const uint32_t* source;
   int64_t count;
+  int64_t step_words, pitch;
   const unsigned char* guard;
   int32_t n_expected;
   unsigned char expected[128];
 };
+
+SYNFIRE_MODEL_FN void copy_word(const GuardedCopyLaunch& launch, int64_t i) {
+  launch.destination[i / launch.step_words * launch.pitch + i % launch.step_words] = launch.source[i];
+}
 
 template <class R>
 const void* reset_rows_kernel();

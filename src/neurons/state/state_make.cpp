@@ -7,6 +7,7 @@
 #include <base/error.hpp>
 #include <base/view_checks.hpp>
 #include <operations/elementwise/copy.hpp>
+#include <operations/last_steps/last_steps.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -88,6 +89,12 @@ static_assert(sizeof(SnapshotHeader) == 96 && sizeof(SnapshotHeader) % 8 == 0);
 constexpr char magic[8] = {'S', 'Y', 'N', 'F', 'S', 'N', 'A', 'P'};
 constexpr uint32_t snapshot_version = 1;
 
+// The bytes of all values: variables, and the history.
+uint64_t payload_bytes(const LayerSpec& spec, int64_t n_rows) {
+  return static_cast<uint64_t>(spec.model->n_states) * bytes_of(spec, n_rows) +
+         static_cast<uint64_t>(n_rows) * spec.history_row_bytes();
+}
+
 // FNV-1a over words. Every round is a bijection, so changing one word changes the sum.
 class Hash {
  public:
@@ -116,13 +123,14 @@ SnapshotHeader header_of(const LayerSpec& spec, RowRange rows) {
   header.n_states = spec.model->n_states;
   header.n_rows = rows.n_rows;
   header.n_neurons = spec.extents.n_neurons;
-  header.payload_bytes = static_cast<uint64_t>(header.n_states) * bytes_of(spec, rows.n_rows);
+  header.payload_bytes = payload_bytes(spec, rows.n_rows);
   std::snprintf(header.model, sizeof header.model, "%s", spec.model->name);
   Hash hash;
   hash.add(spec.model->name, std::strlen(spec.model->name));
   for (const int64_t part : {int64_t{header.arithmetic}, int64_t{header.n_states}, header.n_rows, header.n_neurons})
     hash.add(static_cast<uint64_t>(part));
   if (spec.rules.count_down()) hash.add(static_cast<uint64_t>(spec.rules.refractory_steps));
+  if (spec.history_steps > 0) hash.add(~static_cast<uint64_t>(spec.history_steps));
   header.layout = hash.value();
   return header;
 }
@@ -143,6 +151,17 @@ View snapshot_part(const Buffer& buffer, uint64_t offset, uint64_t bytes) {
   return part;
 }
 
+// The history of some rows in a buffer, after the variables: [D, n_rows, words].
+View snapshot_history(const LayerSpec& spec, RowRange rows, const Buffer& buffer) {
+  const uint64_t offset =
+      sizeof(SnapshotHeader) + static_cast<uint64_t>(spec.model->n_states) * bytes_of(spec, rows.n_rows);
+  View history = snapshot_part(buffer, offset, static_cast<uint64_t>(rows.n_rows) * spec.history_row_bytes());
+  history.dtype = SYNFIRE_DTYPE_BITS;
+  history = history.shaped({spec.history_steps, rows.n_rows, spec.extents.words_per_row()});
+  history.pitch = history.row();
+  return history;
+}
+
 void check_snapshot_buffer(const Layer& layer, RowRange rows, const Buffer& buffer) {
   check_type(buffer, "desc.buffer", SYNFIRE_DTYPE_U8);
   check_memory(buffer, "desc.buffer");
@@ -153,6 +172,15 @@ void check_snapshot_buffer(const Layer& layer, RowRange rows, const Buffer& buff
   if (reinterpret_cast<uintptr_t>(buffer.view().data) % 8 != 0)
     fail_argument("SYN-BUFFER-ALIGNMENT", "desc.buffer is at %p; a snapshot needs an address that is a multiple of 8",
                   buffer.view().data);
+}
+
+// Calls f(memory, bytes) for what is contiguous in a history: all of it, or the rows of each step.
+template <class F>
+void for_each_stretch(const View& history, F f) {
+  if (!history) return;
+  const uint64_t step = static_cast<uint64_t>(history.row()) * sizeof(uint32_t);
+  if (!history.is_padded()) return f(history.data, history.bytes);
+  for (int64_t i = 0; i < history.shape[0]; ++i) f(static_cast<uint32_t*>(history.data) + i * history.pitch, step);
 }
 
 std::array<unsigned char, 128> bytes_of(const SnapshotHeader& header) {
@@ -186,7 +214,15 @@ OperationList reset_rows(Layer& layer, RowRange rows, Buffer* mask) {
                     static_cast<unsigned long long>(operation.mask.bytes), static_cast<unsigned long long>(batch));
     operation.mask.bytes = batch;
   }
-  return {operation};
+  OperationList operations = {operation};
+  if (const View history = layer.history_memory()) {
+    LastSteps clear = last_steps(1, {}, {}, history);
+    clear.first_row = rows.first_row;
+    clear.n_rows = rows.n_rows;
+    clear.mask = operation.mask;
+    operations.emplace_back(clear);
+  }
+  return operations;
 }
 
 OperationList read_rows(Layer& layer, const char* name, RowRange rows, Buffer& destination) {
@@ -215,6 +251,11 @@ OperationList copy_rows(Layer& source, RowRange rows, Layer& destination, int64_
         "of the two differ in layout",
         from.model->name, static_cast<long long>(from.extents.n_neurons), name_of_dtype(from.arithmetic()),
         to.model->name, static_cast<long long>(to.extents.n_neurons), name_of_dtype(to.arithmetic()));
+  if (from.history_steps != to.history_steps)
+    fail_argument(
+        "SYN-STATE-LAYOUT",
+        "desc.source keeps the spikes of %lld steps, layer those of %lld; the states of the two differ in layout",
+        static_cast<long long>(from.history_steps), static_cast<long long>(to.history_steps));
   rows = checked(from, rows);
   const RowRange target = checked(to, {destination_row, rows.n_rows}, "desc.destination_row");
   if (&source == &destination && rows.first_row < target.first_row + rows.n_rows &&
@@ -224,6 +265,9 @@ OperationList copy_rows(Layer& source, RowRange rows, Layer& destination, int64_
   OperationList operations;
   for (int variable = 0; variable < from.model->n_states; ++variable)
     operations.emplace_back(Copy{state_rows(source, variable, rows), state_rows(destination, variable, target)});
+  if (from.history_steps > 0)
+    operations.emplace_back(last_steps(1, {}, source.history_memory(rows.first_row, rows.n_rows),
+                                       destination.history_memory(target.first_row, target.n_rows)));
   return operations;
 }
 
@@ -238,6 +282,8 @@ OperationList snapshot_rows(Layer& layer, RowRange rows, Buffer& destination) {
     operations.emplace_back(
         Copy{state_rows(layer, variable, rows),
              snapshot_part(destination, sizeof header + static_cast<uint64_t>(variable) * part, part)});
+  if (const View history = layer.history_memory(rows.first_row, rows.n_rows))
+    operations.emplace_back(last_steps(1, {}, history, snapshot_history(layer.spec(), rows, destination)));
   return operations;
 }
 
@@ -253,6 +299,9 @@ OperationList restore_rows(Layer& layer, RowRange rows, Buffer& source) {
     operations.emplace_back(
         GuardedCopy{snapshot_part(source, sizeof header + static_cast<uint64_t>(variable) * part, part),
                     state_rows(layer, variable, rows), snapshot_part(source, 0, compared), bytes_of(header), compared});
+  if (const View history = layer.history_memory(rows.first_row, rows.n_rows))
+    operations.emplace_back(GuardedCopy{snapshot_history(layer.spec(), rows, source), history,
+                                        snapshot_part(source, 0, compared), bytes_of(header), compared});
   return operations;
 }
 
@@ -260,8 +309,7 @@ OperationList restore_rows(Layer& layer, RowRange rows, Buffer& source) {
 
 uint64_t snapshot_bytes(const Layer& layer, RowRange rows) {
   rows = checked(layer.spec(), rows);
-  return sizeof(SnapshotHeader) +
-         static_cast<uint64_t>(layer.spec().model->n_states) * bytes_of(layer.spec(), rows.n_rows);
+  return sizeof(SnapshotHeader) + payload_bytes(layer.spec(), rows.n_rows);
 }
 
 void take_snapshot(Layer& layer, RowRange rows, void* data) {
@@ -274,6 +322,10 @@ void take_snapshot(Layer& layer, RowRange rows, void* data) {
     layer.context()->device().download(at, state.data, state.bytes);
     at += state.bytes;
   }
+  for_each_stretch(layer.history_memory(rows.first_row, rows.n_rows), [&](void* history, uint64_t bytes) {
+    layer.context()->device().download(at, history, bytes);
+    at += bytes;
+  });
   header.checksum = checksum_of(header, payload);
   std::memcpy(data, &header, sizeof header);
 }
@@ -296,12 +348,13 @@ void put_snapshot(Layer& layer, RowRange rows, const void* data, uint64_t bytes)
       header.payload_bytes != expected.payload_bytes)
     fail_argument("SYN-SNAPSHOT-LAYOUT",
                   "data is a snapshot of model \"%.31s\", %lld rows of %lld neurons in %s with %d variables; this is "
-                  "model \"%s\", %lld rows of %lld neurons in %s with %d, and %d refractory_steps, as the snapshot "
-                  "must have too",
+                  "model \"%s\", %lld rows of %lld neurons in %s with %d, and %d refractory_steps and %lld "
+                  "history_steps, as the snapshot must have too",
                   header.model, static_cast<long long>(header.n_rows), static_cast<long long>(header.n_neurons),
                   name_of_dtype(header.arithmetic), header.n_states, expected.model,
                   static_cast<long long>(expected.n_rows), static_cast<long long>(expected.n_neurons),
-                  name_of_dtype(expected.arithmetic), expected.n_states, layer.spec().rules.refractory_steps);
+                  name_of_dtype(expected.arithmetic), expected.n_states, layer.spec().rules.refractory_steps,
+                  static_cast<long long>(layer.spec().history_steps));
   if (bytes != sizeof header + header.payload_bytes)
     fail_argument("SYN-SNAPSHOT-DAMAGED", "data has %llu bytes; this snapshot has %llu",
                   static_cast<unsigned long long>(bytes),
@@ -314,6 +367,10 @@ void put_snapshot(Layer& layer, RowRange rows, const void* data, uint64_t bytes)
     layer.context()->device().upload(state.data, at, state.bytes);
     at += state.bytes;
   }
+  for_each_stretch(layer.history_memory(rows.first_row, rows.n_rows), [&](void* history, uint64_t bytes_of_stretch) {
+    layer.context()->device().upload(history, at, bytes_of_stretch);
+    at += bytes_of_stretch;
+  });
 }
 
 }  // namespace synfire::operations

@@ -18,6 +18,7 @@ struct Dropout {
   const double* probability_value = nullptr;  // in device memory, instead of `probability`
   const uint64_t* seed_value = nullptr;       // likewise
   core::CountedValue offset_value = {};       // likewise; each replay advances it by 1
+  uint32_t first_row = 0;                     // the number of the first batch row, if other ranks have those before
 
   static constexpr const char* name = "dropout";
   static void operands(Dropout& op, OperandVisitor visit) {

@@ -13,11 +13,11 @@ Hints hints(const Dropout&, const GpuShape&) {
 }
 
 void enqueue(const Dropout& op, Launcher& launcher) {
-  launcher.launch(dropout_kernel(),
-                  launcher.over_elements(op.extents.batch * op.extents.words_per_row() * dropout_groups),
-                  DropoutLaunch{op.extents, static_cast<uint32_t*>(op.mask.data), op.scale.data,
-                                op.scale.dtype == SYNFIRE_DTYPE_F64, op.probability, op.seed, op.offset,
-                                op.probability_value, op.seed_value, op.offset_value.set, op.offset_value.state});
+  launcher.launch(
+      dropout_kernel(), launcher.over_elements(op.extents.batch * op.extents.words_per_row() * dropout_groups),
+      DropoutLaunch{op.extents, static_cast<uint32_t*>(op.mask.data), op.scale.data,
+                    op.scale.dtype == SYNFIRE_DTYPE_F64, op.probability, op.seed, op.offset, op.probability_value,
+                    op.seed_value, op.offset_value.set, op.offset_value.state, op.first_row});
 }
 
 }  // namespace synfire::operations

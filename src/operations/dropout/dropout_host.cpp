@@ -39,8 +39,8 @@ void run(const Dropout& op, host::Launcher& launcher) {
   launcher.for_each_range(e.batch * n_words, wants_threads(op), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t word = i % n_words;
-      mask[i] =
-          kernels.kept(seed, offset, static_cast<uint32_t>(i / n_words), word, below) & bits_in_use(word, e.n_neurons);
+      mask[i] = kernels.kept(seed, offset, op.first_row + static_cast<uint32_t>(i / n_words), word, below) &
+                bits_in_use(word, e.n_neurons);
     }
   });
   write_scale(op.scale, scale_of_kept(probability));

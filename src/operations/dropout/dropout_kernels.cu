@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(threads_per_block) dropout(const __grid_consta
   const uint32_t lanes = 0xFFu << (lane - group);
   for (int64_t i = first_element(); i < launch.extents.batch * n_words * dropout_groups; i += stride()) {
     const int64_t index = i / dropout_groups, row = index / n_words, word = index - row * n_words;
-    const operations::Words4 drawn = operations::draw(seed, offset, static_cast<uint32_t>(row),
+    const operations::Words4 drawn = operations::draw(seed, offset, launch.first_row + static_cast<uint32_t>(row),
                                                       static_cast<uint32_t>(word * dropout_groups + group));
     uint32_t kept = operations::kept_of_group(drawn, below) << (4 * group);
 #pragma unroll

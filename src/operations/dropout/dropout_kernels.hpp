@@ -22,6 +22,7 @@ struct DropoutLaunch {
   const uint64_t* seed_value;       // null: `seed`
   const uint64_t* offset_set;       // null: `offset`
   uint64_t* offset_state;
+  uint32_t first_row = 0;  // the number of the first batch row
 };
 
 const void* dropout_kernel();

@@ -18,6 +18,7 @@ struct EncodeBernoulli {
   uint64_t offset;                       // the number of the first step
   const uint64_t* seed_value = nullptr;  // in device memory, instead of `seed`
   core::CountedValue offset_value = {};  // instead of `offset`; each replay advances it by n_steps
+  uint32_t first_row = 0;                // the number of the first batch row, if other ranks have those before
 
   static constexpr const char* name = "encode bernoulli";
   static void operands(EncodeBernoulli& op, OperandVisitor visit) {

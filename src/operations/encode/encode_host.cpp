@@ -43,7 +43,7 @@ void run(const EncodeBernoulli& op, host::Launcher& launcher) {
                                        at.neurons,
                                        seed,
                                        offset + static_cast<uint64_t>(at.step),
-                                       static_cast<uint32_t>(at.row),
+                                       op.first_row + static_cast<uint32_t>(at.row),
                                        static_cast<uint32_t>(at.neuron / 4)};
       Block block;
       kernels.bernoulli(drawn, block.words);

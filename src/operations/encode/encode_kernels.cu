@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(spike_threads)
     uint32_t word = 0;
     for (int first = 0; first < at.steps; first += 4) {
       const uint64_t step = offset + static_cast<uint64_t>(at.step + first) + (threadIdx.x & 3);
-      operations::Words4 drawn =
-          operations::draw(seed, step, static_cast<uint32_t>(at.row), static_cast<uint32_t>(at.neuron / 4));
+      operations::Words4 drawn = operations::draw(seed, step, launch.first_row + static_cast<uint32_t>(at.row),
+                                                  static_cast<uint32_t>(at.neuron / 4));
       exchange(drawn.word);
 #pragma unroll
       for (int k = 0; k < 4; ++k) {

@@ -16,6 +16,7 @@ struct EncodeBernoulliLaunch {
   const uint64_t* seed_value;  // null: `seed`
   const uint64_t* offset_set;  // null: `offset`
   uint64_t* offset_state;
+  uint32_t first_row = 0;  // the number of the first batch row
 };
 
 // Rates of any type of numbers whose arithmetic is f32.

@@ -12,18 +12,21 @@ namespace synfire::operations {
 inline LastStepsArrays arrays_of(const LastSteps& op) {
   const View& to = op.destination;
   const auto element_words = static_cast<int64_t>(core::bytes_of_dtype(to.dtype) / sizeof(uint32_t));
-  const int64_t step_words = to.row() * element_words;
-  LastStepsArrays arrays = {to.shape[0],
-                            step_words,
-                            to.shape[2] * element_words,
-                            op.first_row,
-                            op.n_rows,
-                            op.n_neurons,
-                            nullptr,
-                            static_cast<uint32_t*>(to.data),
-                            static_cast<const int64_t*>(op.layer_active.data)};
+  LastStepsArrays arrays = {.n_steps = to.shape[0],
+                            .step_words = to.row() * element_words,
+                            .row_words = to.shape[2] * element_words,
+                            .from_pitch = op.source.pitch * element_words,
+                            .to_pitch = to.pitch * element_words,
+                            .first_row = op.first_row,
+                            .n_rows = op.n_rows,
+                            .n_neurons = op.n_neurons,
+                            .from = nullptr,
+                            .to = static_cast<uint32_t*>(to.data),
+                            .layer_active = static_cast<const int64_t*>(op.layer_active.data),
+                            .mask = static_cast<const uint8_t*>(op.mask.data)};
   if (op.source.data)
-    arrays.from = static_cast<const uint32_t*>(op.source.data) + (op.source.shape[0] - arrays.n_steps) * step_words;
+    arrays.from =
+        static_cast<const uint32_t*>(op.source.data) + (op.source.shape[0] - arrays.n_steps) * arrays.from_pitch;
   return arrays;
 }
 

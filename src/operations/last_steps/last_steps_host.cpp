@@ -3,7 +3,6 @@
 
 #include <backends/host/host_launcher.hpp>
 #include <base/view_checks.hpp>
-#include <graph/operands.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -20,15 +19,6 @@ View steps_of(const Buffer& buffer, const char* name) {
 }
 
 }  // namespace
-
-OperationList keep_last_steps(int64_t n_neurons, const View& layer_active, const Buffer& source,
-                              const Buffer& destination) {
-  const View to = steps_of(destination, "the neurons' last steps");
-  const LastSteps op = {0, to.shape[1], n_neurons, steps_of(source, "the neurons' sequence"), to, layer_active};
-  OperationList operations = {op};
-  check_overlap(operations);
-  return operations;
-}
 
 OperationList clear_last_steps(const Buffer& destination, int64_t first_row, int64_t n_rows) {
   const View to = steps_of(destination, "the neurons' last steps");
@@ -49,14 +39,18 @@ bool wants_threads(const LastSteps&) {
 
 void run(const LastSteps& op, host::Launcher&) {
   const LastStepsArrays arrays = arrays_of(op);
-  const int64_t first = arrays.first_word(), count = arrays.end_word() - first;
-  if (count <= 0) return;
-  const auto bytes = static_cast<size_t>(count) * sizeof(uint32_t);
-  for (int64_t at = first; at < arrays.n_words(); at += arrays.step_words) {
-    if (arrays.from)
-      std::memcpy(arrays.to + at, arrays.from + at, bytes);
-    else
-      std::memset(arrays.to + at, 0, bytes);
+  // All rows of a step at once, or each row of a mask.
+  const int64_t end = arrays.end_word(), most = arrays.mask ? arrays.row_words : end - arrays.first_word();
+  for (int64_t first = arrays.first_word(); first < end; first += most) {
+    if (arrays.mask && arrays.mask[first / arrays.row_words] == 0) continue;
+    for (int64_t step = 0; step < arrays.n_steps; ++step) {
+      uint32_t* const to = arrays.to + step * arrays.to_pitch + first;
+      const auto bytes = static_cast<size_t>(most) * sizeof(uint32_t);
+      if (arrays.from)
+        std::memcpy(to, arrays.from + step * arrays.from_pitch + first, bytes);
+      else
+        std::memset(to, 0, bytes);
+    }
   }
 }
 

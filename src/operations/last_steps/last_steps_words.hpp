@@ -10,11 +10,13 @@ namespace synfire::operations {
 
 struct LastStepsArrays {
   int64_t n_steps, step_words, row_words;  // D; of all rows, and of one
+  int64_t from_pitch, to_pitch;            // words from one step to the next
   int64_t first_row, n_rows;
   int64_t n_neurons;
   const uint32_t* from;  // [D, B, W], or null: zeros
   uint32_t* to;
   const int64_t* layer_active;  // null: all rows
+  const uint8_t* mask;          // of each row, or null
 
   SYNFIRE_MODEL_FN int64_t n_words() const { return n_steps * step_words; }
   // The words of a step that belong to rows that count.
@@ -26,8 +28,10 @@ struct LastStepsArrays {
 };
 
 SYNFIRE_MODEL_FN void keep_word(const LastStepsArrays& arrays, int64_t first_word, int64_t end_word, int64_t word) {
-  const int64_t of_step = word % arrays.step_words;
-  if (of_step >= first_word && of_step < end_word) arrays.to[word] = arrays.from ? arrays.from[word] : 0;
+  const int64_t step = word / arrays.step_words, of_step = word % arrays.step_words;
+  if (of_step < first_word || of_step >= end_word) return;
+  if (arrays.mask && arrays.mask[of_step / arrays.row_words] == 0) return;
+  arrays.to[step * arrays.to_pitch + of_step] = arrays.from ? arrays.from[step * arrays.from_pitch + of_step] : 0;
 }
 
 }  // namespace synfire::operations

@@ -45,7 +45,9 @@ struct IntegerSums {
   u32* largest[2];       // [C] of first and second: magnitudes as bits
   int64_t* totals;       // [C]
   int64_t *high, *low;   // [C]: the products v as floor(v / 2^32) and v mod 2^32
+  const int64_t* n_all;  // how many elements count on all ranks together; null: one rank has them all
 
+  SYNFIRE_MODEL_FN int64_t n() const { return n_all ? *n_all : n_counted(shape, counting); }
   SYNFIRE_MODEL_FN bool finds_second() const { return second.data && !squares && !saved; }
   SYNFIRE_MODEL_FN s32 first_grid(u32 magnitude) const {
     const u32 most = model::largest_on_grid_32;
@@ -72,6 +74,8 @@ struct OrderedSums {
   const u64* saved;      // [4, C] of a backward: the first row has the means
   double* totals;        // [C]
   double* products;      // [C]
+
+  SYNFIRE_MODEL_FN int64_t n() const { return n_counted(shape, counting); }
 };
 
 }  // namespace synfire::operations

@@ -6,6 +6,7 @@
 
 #include <base/buffer.hpp>
 #include <operations/kind.hpp>
+#include <operations/sum_entry.hpp>
 
 namespace synfire::operations {
 
@@ -20,11 +21,23 @@ struct Normalize {
   View factor, addend;                  // [C]; may be absent
   View lengths, n_active;               // u32; may be absent
   View scratch;                         // NormalizeMemory
+  // On the host and in f32, the arrays between the entries; absent with SumEntry::all. `largest`: u32 [2, C]. `totals`:
+  // i64 [3, C] as in IntegerSums, and how many elements count.
+  SumEntry entry = SumEntry::all;
+  View largest = {}, totals = {};
 
   static constexpr const char* name = "normalize";
   static void operands(Normalize& op, OperandVisitor visit) {
     const Access of_statistics = op.evaluation ? Access::read : Access::update;
     visit({"desc.source", op.source, Access::read});
+    visit({"the largest of a normalization", op.largest, access_of_maxima(op.entry)});
+    visit({"the totals of a normalization", op.totals, access_of_sums(op.entry)});
+    if (!does(op.entry, SumEntry::finish)) {
+      visit({"desc.lengths", op.lengths, Access::read});
+      visit({"desc.n_active", op.n_active, Access::read});
+      visit({"the sums of a normalization", op.scratch, Access::scratch});
+      return;
+    }
     visit({"desc.gamma", op.gamma, Access::read});
     visit({"desc.beta", op.beta, Access::read});
     visit({"desc.lengths", op.lengths, Access::read});
@@ -52,6 +65,9 @@ struct NormalizeBackward {
   View grad_gamma, grad_beta;  // [C]
   View lengths, n_active;      // u32; may be absent
   View scratch;                // NormalizeMemory
+  // As in Normalize, but `totals` has no count.
+  SumEntry entry = SumEntry::all;
+  View largest = {}, totals = {};
 
   // dL/dy of an evaluation needs no sums.
   bool has_sums() const { return !evaluation || grad_gamma || grad_beta; }
@@ -61,7 +77,15 @@ struct NormalizeBackward {
     const Access of_gradients = op.add_gradients ? Access::update : Access::write;
     visit({"desc.grad_destination", op.grad_destination, Access::read});
     visit({"desc.source", op.source, Access::read});
+    visit({"the largest of a normalization's gradients", op.largest, access_of_maxima(op.entry)});
+    visit({"the totals of a normalization's gradients", op.totals, access_of_sums(op.entry)});
     visit({"desc.saved", op.saved, Access::read});
+    if (!does(op.entry, SumEntry::finish)) {
+      visit({"desc.lengths", op.lengths, Access::read});
+      visit({"desc.n_active", op.n_active, Access::read});
+      visit({"the sums of a normalization's gradients", op.scratch, Access::scratch});
+      return;
+    }
     visit({"desc.gamma", op.gamma, Access::read});
     visit({"desc.lengths", op.lengths, Access::read});
     visit({"desc.n_active", op.n_active, Access::read});

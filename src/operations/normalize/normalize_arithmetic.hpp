@@ -35,7 +35,7 @@ SYNFIRE_MODEL_FN WideInteger products_of(const IntegerSums& sums, int64_t channe
 // `variance` is Q / n^2 and `mean` total / n, Q = n * sum of squares - total^2, on the channel's grid.
 SYNFIRE_MODEL_FN ChannelStatistics statistics_of(const IntegerSums& sums, int64_t channel) {
   ChannelStatistics found;
-  found.n = n_counted(sums.shape, sums.counting);
+  found.n = sums.n();
   const u32 most = sums.largest[0][channel];
   found.grid = sums.first_grid(most);
   if (found.n == 0) return found;
@@ -53,7 +53,7 @@ SYNFIRE_MODEL_FN ChannelStatistics statistics_of(const IntegerSums& sums, int64_
 }
 SYNFIRE_MODEL_FN ChannelStatistics statistics_of(const OrderedSums& sums, int64_t channel) {
   ChannelStatistics found;
-  found.n = n_counted(sums.shape, sums.counting);
+  found.n = sums.n();
   if (found.n == 0) return found;
   found.mean = sums.totals[channel] / static_cast<double>(found.n);
   found.variance = sums.products[channel] / static_cast<double>(found.n);
@@ -103,7 +103,7 @@ template <class R>
 SYNFIRE_MODEL_FN void finish_channel(const NormalizeWork<R>& work, int64_t channel) {
   ChannelStatistics found;
   if (work.evaluation) {
-    found.n = n_counted(work.sums.shape, work.sums.counting);
+    found.n = work.sums.n();
     found.mean = static_cast<double>(work.running_mean[channel]);
     found.variance = static_cast<double>(work.running_variance[channel]);
   } else {

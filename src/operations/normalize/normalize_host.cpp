@@ -134,16 +134,17 @@ struct IntegersOfTile {
   }
 };
 
-void find_sums(const IntegerSums& sums, bool share, const host::Launcher& launcher) {
+void find_sums(const IntegerSums& sums, SumEntry entry, bool share, const host::Launcher& launcher) {
   const ChannelLines lines(sums.shape);
   const int64_t channels = sums.shape.channels;
-  for (int which = 0; which < 2; ++which) {
+  for (int which = 0; does(entry, SumEntry::maxima) && which < 2; ++which) {
     std::fill_n(sums.largest[which], channels, 0u);
     if (which == 1 && !sums.finds_second()) break;
     lines.for_each(sums.counting, share, launcher, [&](const ChannelLines::Tile& tile) {
       return LargestOfTile{sums, which, tile};
     });
   }
+  if (!does(entry, SumEntry::sums)) return;
   for (int64_t* const to : {sums.totals, sums.high, sums.low}) std::fill_n(to, channels, 0);
   lines.for_each(sums.counting, share, launcher,
                  [&](const ChannelLines::Tile& tile) { return IntegersOfTile(sums, tile); });
@@ -164,7 +165,7 @@ void for_each_place(const OrderedSums& sums, int64_t channel, F f) {
     }
 }
 
-void find_sums(const OrderedSums& sums, bool share, const host::Launcher& launcher) {
+void find_sums(const OrderedSums& sums, SumEntry, bool share, const host::Launcher& launcher) {
   const int64_t channels = sums.shape.channels, n_tiles = (channels + normalize_tile - 1) / normalize_tile;
   const auto n = static_cast<double>(n_counted(sums.shape, sums.counting));
   launcher.for_each_range(n_tiles, share, [&](int64_t begin, int64_t end) {
@@ -237,7 +238,13 @@ template <class R>
 void run_normalize(const Normalize& op, const host::Launcher& launcher) {
   const NormalizeWork<R> work = work_of<R>(op);
   const bool share = wants_threads(op);
-  if (!op.evaluation) find_sums(work.sums, share, launcher);
+  if (!op.evaluation) find_sums(work.sums, op.entry, share, launcher);
+  if (op.entry == SumEntry::sums) {
+    auto* const totals = static_cast<int64_t*>(op.totals.data);
+    if (op.evaluation) std::fill_n(totals, 3 * op.shape.channels, 0);
+    totals[3 * op.shape.channels] = n_counted(op.shape, work.sums.counting);
+  }
+  if (!does(op.entry, SumEntry::finish)) return;
   for (int64_t channel = 0; channel < op.shape.channels; ++channel) finish_channel(work, channel);
   ChannelLines(op.shape).for_each(work.sums.counting, share, launcher,
                                   [&](const ChannelLines::Tile& tile) { return ResultsOfTile<R>(work, tile); });
@@ -247,7 +254,8 @@ template <class R>
 void run_normalize_backward(const NormalizeBackward& op, const host::Launcher& launcher) {
   const NormalizeGradientWork<R> work = work_of<R>(op);
   const bool share = wants_threads(op);
-  if (work.has_sums) find_sums(work.sums, share, launcher);
+  if (work.has_sums) find_sums(work.sums, op.entry, share, launcher);
+  if (!does(op.entry, SumEntry::finish)) return;
   for (int64_t channel = 0; channel < op.shape.channels; ++channel) finish_gradient(work, channel);
   if (!op.grad_source) return;
   ChannelLines(op.shape).for_each(work.sums.counting, share, launcher,

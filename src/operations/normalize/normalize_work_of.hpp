@@ -31,6 +31,18 @@ struct NormalizeMemory {
     sums.largest[1] = sums.largest[0] + channels;
     coefficients = reinterpret_cast<float*>(sums.largest[1] + channels);
   }
+  // Arrays of an entry in place of those.
+  void place(IntegerSums& sums, const View& largest, const View& totals) const {
+    if (totals) {
+      sums.totals = static_cast<int64_t*>(totals.data);
+      sums.high = sums.totals + channels;
+      sums.low = sums.high + channels;
+    }
+    if (!largest) return;
+    sums.largest[0] = static_cast<u32*>(largest.data);
+    sums.largest[1] = sums.largest[0] + channels;
+  }
+  void place(OrderedSums&, const View&, const View&) const {}
   void place(OrderedSums& sums, double*& coefficients, void* memory) const {
     sums.totals = static_cast<double*>(memory);
     sums.products = sums.totals + channels;
@@ -55,7 +67,12 @@ NormalizeWork<R> work_of(const Normalize& op) {
     work.sums.squares = true;
   }
   R* coefficients = nullptr;
-  NormalizeMemory{op.shape.channels, sizeof(R) == sizeof(double)}.place(work.sums, coefficients, op.scratch.data);
+  const NormalizeMemory memory = {op.shape.channels, sizeof(R) == sizeof(double)};
+  memory.place(work.sums, coefficients, op.scratch.data);
+  memory.place(work.sums, op.largest, op.totals);
+  if constexpr (sizeof(R) == sizeof(float)) {
+    if (op.totals) work.sums.n_all = work.sums.totals + 3 * op.shape.channels;
+  }
   work.evaluation = op.evaluation;
   work.epsilon = op.epsilon;
   work.momentum = op.momentum;
@@ -81,7 +98,9 @@ NormalizeGradientWork<R> work_of(const NormalizeBackward& op) {
   work.saved = numbers_in<const u64>(op.saved);
   if (sizeof(R) == sizeof(double) || !op.evaluation) work.sums.saved = work.saved;
   R* coefficients = nullptr;
-  NormalizeMemory{op.shape.channels, sizeof(R) == sizeof(double)}.place(work.sums, coefficients, op.scratch.data);
+  const NormalizeMemory memory = {op.shape.channels, sizeof(R) == sizeof(double)};
+  memory.place(work.sums, coefficients, op.scratch.data);
+  memory.place(work.sums, op.largest, op.totals);
   work.evaluation = op.evaluation;
   work.has_sums = op.has_sums();
   work.gamma = numbers_in<const R>(op.gamma);

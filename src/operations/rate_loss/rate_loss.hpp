@@ -5,6 +5,7 @@
 #include <base/extents.hpp>
 #include <graph/graph.hpp>
 #include <operations/kind.hpp>
+#include <operations/sum_entry.hpp>
 
 namespace synfire::operations {
 
@@ -20,19 +21,23 @@ struct RateLoss {
   bool add_grad;
   double target;
   double strength;
-  View counts;                           // u64 [N]: spikes of each neuron
+  // u64 [N]: spikes of each neuron. On the host it may be the array between the entries (there are no maxima): u64
+  // [N + 1], and how many steps of batch rows count.
+  View counts;
   View work;                             // RateWork
   const double* target_value = nullptr;  // in device memory, instead of `target`
   const double* strength_value = nullptr;
+  SumEntry entry = SumEntry::all;
 
   static constexpr const char* name = "rate loss";
   static void operands(RateLoss& op, OperandVisitor visit) {
     visit({"desc.spikes", op.spikes, Access::read});
     visit({"desc.lengths", op.lengths, Access::read});
     visit({"desc.n_active", op.n_active, Access::read});
+    visit({"the counts of a rate loss", op.counts, access_of_sums(op.entry)});
+    if (!does(op.entry, SumEntry::finish)) return;
     visit({"desc.loss", op.loss, op.add_loss ? Access::update : Access::write});
     visit({"desc.grad_spike_seq", op.grad, op.add_grad ? Access::update : Access::write});
-    visit({"the counts of a rate loss", op.counts, Access::scratch});
     visit({"the sums of a rate loss", op.work, Access::scratch});
   }
 };

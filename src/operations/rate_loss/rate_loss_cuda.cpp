@@ -1,4 +1,5 @@
 #include "rate_loss.hpp"
+#include "rate_loss_counts.hpp"
 #include "rate_loss_kernels.hpp"
 
 #include <backends/cuda/cuda_launcher.hpp>
@@ -17,17 +18,21 @@ Hints hints(const RateLoss&, const GpuShape&) {
   return {};
 }
 
-void enqueue(const RateLoss& op, Launcher& launcher) {
-  const Extents& e = op.extents;
-  const Counting counting = counting_of(op.lengths, op.n_active);
-  enqueue(Fill{op.counts, 0}, launcher);
+void enqueue_counts(const Extents& e, const Counting& counting, const View& spikes, uint64_t* counts,
+                    Launcher& launcher) {
   const int64_t n_tiles = tiles_per_row(e), n_pairs = step_groups(e) * e.batch;
   // Long runs add rarely; short ones keep every multiprocessor busy.
   const int64_t run = std::clamp<int64_t>(n_pairs * n_tiles / (int64_t{8} * launcher.gpu().n_multiprocessors), 1, 64);
   const int64_t n_runs = (n_pairs + run - 1) / run;
-  launcher.launch(rate_count_kernel(storage_of(op.spikes.dtype)), launcher.over_pieces(n_runs * n_tiles, spike_threads),
-                  RateCountLaunch{e, counting, spikes_of(op.spikes), static_cast<uint64_t*>(op.counts.data), n_tiles,
-                                  n_pairs, run, n_runs});
+  launcher.launch(rate_count_kernel(storage_of(spikes.dtype)), launcher.over_pieces(n_runs * n_tiles, spike_threads),
+                  RateCountLaunch{e, counting, spikes_of(spikes), counts, n_tiles, n_pairs, run, n_runs});
+}
+
+void enqueue(const RateLoss& op, Launcher& launcher) {
+  const Extents& e = op.extents;
+  const Counting counting = counting_of(op.lengths, op.n_active);
+  enqueue(Fill{op.counts, 0}, launcher);
+  enqueue_counts(e, counting, op.spikes, static_cast<uint64_t*>(op.counts.data), launcher);
   const RateLaunch launch = {e,
                              counting,
                              op.whole_layer,

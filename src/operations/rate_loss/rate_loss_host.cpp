@@ -1,4 +1,5 @@
 #include "rate_loss.hpp"
+#include "rate_loss_counts.hpp"
 #include "rates.hpp"
 
 #include <backends/host/host_launcher.hpp>
@@ -17,11 +18,6 @@ namespace synfire::operations {
 using namespace synfire::core;
 using host::Launcher;
 
-namespace {
-
-// Below this many spikes the calling thread works alone.
-constexpr int64_t rate_loss_parallel_threshold = 1 << 18;
-
 u64 counted_steps(const Counting& counting, const Extents& e) {
   const int64_t n_rows = counting.rows(e.batch);
   if (!counting.lengths) return static_cast<u64>(n_rows * e.n_steps);
@@ -30,31 +26,32 @@ u64 counted_steps(const Counting& counting, const Extents& e) {
   return steps;
 }
 
-// Counts blocks of 32 neurons of a batch row, over the steps that count. Rows are shared among threads.
-void count_spikes(const RateLoss& op, const Launcher& launcher) {
-  const Extents& e = op.extents;
-  const Counting counting = counting_of(op.lengths, op.n_active);
+// Blocks of 32 neurons of a batch row. Rows are shared among threads.
+void add_counts(const Extents& e, const Counting& counting, const View& source, uint64_t* counts, bool share,
+                const Launcher& launcher) {
   const Blocks blocks(e);
-  const SpikeArray spikes = spikes_of(op.spikes);
-  const SpikeStorage storage = storage_of(op.spikes.dtype);
-  auto* const counts = static_cast<uint64_t*>(op.counts.data);
-  std::fill_n(counts, e.n_neurons, uint64_t{0});
-  launcher.for_each_range(
-      counting.rows(e.batch) * e.words_per_row(), wants_threads(op), [&](int64_t begin, int64_t end) {
-        for (int64_t column = begin; column < end; ++column) {
-          uint64_t sums[32] = {};
-          const int64_t n_steps = counting.steps(e.n_steps, column / e.words_per_row());
-          for (int64_t group = 0; group * 32 < n_steps; ++group) {
-            const Block block = read(storage, spikes, e, blocks.at(group, column));
-            const uint32_t mask = lowest(static_cast<int>(std::min<int64_t>(32, n_steps - group * 32)));
-            for (int i = 0; i < 32; ++i) sums[i] += static_cast<uint64_t>(std::popcount(block.words[i] & mask));
-          }
-          const Place at = blocks.at(0, column);
-          for (int i = 0; i < at.neurons; ++i)
-            if (sums[i] != 0) __atomic_fetch_add(&counts[at.neuron + i], sums[i], __ATOMIC_RELAXED);
-        }
-      });
+  const SpikeArray spikes = spikes_of(source);
+  const SpikeStorage storage = storage_of(source.dtype);
+  launcher.for_each_range(counting.rows(e.batch) * e.words_per_row(), share, [&](int64_t begin, int64_t end) {
+    for (int64_t column = begin; column < end; ++column) {
+      uint64_t sums[32] = {};
+      const int64_t n_steps = counting.steps(e.n_steps, column / e.words_per_row());
+      for (int64_t group = 0; group * 32 < n_steps; ++group) {
+        const Block block = read(storage, spikes, e, blocks.at(group, column));
+        const uint32_t mask = lowest(static_cast<int>(std::min<int64_t>(32, n_steps - group * 32)));
+        for (int i = 0; i < 32; ++i) sums[i] += static_cast<uint64_t>(std::popcount(block.words[i] & mask));
+      }
+      const Place at = blocks.at(0, column);
+      for (int i = 0; i < at.neurons; ++i)
+        if (sums[i] != 0) __atomic_fetch_add(&counts[at.neuron + i], sums[i], __ATOMIC_RELAXED);
+    }
+  });
 }
+
+namespace {
+
+// Below this many spikes the calling thread works alone.
+constexpr int64_t rate_loss_parallel_threshold = 1 << 18;
 
 // The sum of the squared deviations, in the order of model/reduction.hpp.
 double sum_squares(const RateLoss& op, const Rates& rates, const Launcher& launcher) {
@@ -118,10 +115,18 @@ bool wants_threads(const RateLoss& op) {
 
 void run(const RateLoss& op, Launcher& launcher) {
   const Extents& e = op.extents;
-  count_spikes(op, launcher);
-  const Rates rates = {op.target_value ? *op.target_value : op.target,
-                       op.strength_value ? *op.strength_value : op.strength, e.n_neurons,
-                       counted_steps(counting_of(op.lengths, op.n_active), e), op.whole_layer};
+  auto* const counts = static_cast<uint64_t*>(op.counts.data);
+  if (does(op.entry, SumEntry::sums)) {
+    const Counting counting = counting_of(op.lengths, op.n_active);
+    std::fill_n(counts, e.n_neurons, uint64_t{0});
+    add_counts(e, counting, op.spikes, counts, wants_threads(op), launcher);
+    if (op.entry == SumEntry::sums) counts[e.n_neurons] = counted_steps(counting, e);
+  }
+  if (!does(op.entry, SumEntry::finish)) return;
+  const Rates rates = {
+      op.target_value ? *op.target_value : op.target, op.strength_value ? *op.strength_value : op.strength, e.n_neurons,
+      op.entry == SumEntry::finish ? counts[e.n_neurons] : counted_steps(counting_of(op.lengths, op.n_active), e),
+      op.whole_layer};
   u64 total = 0;
   if (op.whole_layer)
     for (int64_t n = 0; n < e.n_neurons; ++n) total += static_cast<const uint64_t*>(op.counts.data)[n];

@@ -1,7 +1,9 @@
 // Counts spikes, sums the deviations of chunks of neurons, and gives every step of a neuron the same gradient.
 #include "rate_loss_kernels.hpp"
+#include "rate_loss_steps.cuh"
 
 #include <backends/cuda/cuda_storage.cuh>
+#include <operations/lane_tree.cuh>
 #include <operations/spikes/blocks.cuh>
 
 #include <synfire/synfire.h>
@@ -42,34 +44,10 @@ __global__ void __launch_bounds__(spike_threads) count(const __grid_constant__ R
 
 // ---- sums and the loss ----------------------------------------------------------------------------------------------
 
-// Sums the lanes of a block by the tree of model/reduction.hpp.
-template <class A>
-__device__ __forceinline__ A tree_sum(A lane, A* lanes) {
-  lanes[threadIdx.x] = lane;
-  for (int half = reduction_lanes / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (static_cast<int>(threadIdx.x) < half) lanes[threadIdx.x] += lanes[threadIdx.x + half];
-  }
-  __syncthreads();
-  const A sum = lanes[0];
-  __syncthreads();
-  return sum;
-}
-
 __device__ __forceinline__ Rates rates_of(const RateLaunch& launch, u64 counted) {
   return {launch.target_value ? *launch.target_value : launch.target,
           launch.strength_value ? *launch.strength_value : launch.strength, launch.extents.n_neurons, counted,
           launch.whole_layer};
-}
-
-// Counts the steps of batch rows that count; every thread of the block must call this.
-__device__ __forceinline__ u64 counted_steps(const RateLaunch& launch, u64* lanes) {
-  const Extents& e = launch.extents;
-  const int64_t n_rows = launch.counting.rows(e.batch);
-  if (!launch.counting.lengths) return static_cast<u64>(n_rows * e.n_steps);
-  u64 lane = 0;
-  for (int64_t b = threadIdx.x; b < n_rows; b += threads) lane += static_cast<u64>(launch.counting.steps(e.n_steps, b));
-  return tree_sum(lane, lanes);
 }
 
 __device__ void finish(const RateLaunch& launch, u64 counted, double squares, u64 total) {
@@ -93,7 +71,7 @@ __global__ void __launch_bounds__(threads) sums(const __grid_constant__ RateLaun
   __shared__ u64 whole[reduction_lanes];
   const int64_t n_neurons = launch.extents.n_neurons, n_chunks = RateWork::n_chunks(n_neurons);
   const RateWork work(launch.work, n_neurons);
-  const u64 counted = counted_steps(launch, whole);
+  const u64 counted = counted_steps(launch.extents, launch.counting, whole);
   const Rates rates = rates_of(launch, counted);
   for (int64_t chunk = blockIdx.x; chunk < n_chunks; chunk += gridDim.x) {
     const int64_t first = chunk * reduction_chunk;
@@ -131,7 +109,7 @@ __global__ void __launch_bounds__(threads) total(const __grid_constant__ RateLau
   }
   const double squares = tree_sum(lane, lanes);
   const u64 all = tree_sum(spikes, whole);
-  const u64 counted = counted_steps(launch, whole);
+  const u64 counted = counted_steps(launch.extents, launch.counting, whole);
   if (threadIdx.x == 0) finish(launch, counted, squares, all);
 }
 

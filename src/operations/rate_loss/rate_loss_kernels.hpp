@@ -12,7 +12,7 @@ namespace synfire::cuda {
 inline constexpr int rate_rows = 128;
 inline constexpr int rate_spread_threads = 256;
 
-// Adds to counts that are zero. A block processes `run` pairs of 32 steps and a batch row.
+// Adds to counts. A block processes `run` pairs of 32 steps and a batch row.
 struct RateCountLaunch {
   core::Extents extents;
   operations::Counting counting;

@@ -21,18 +21,21 @@ struct ShuffleRules {
   bool in_order;
   // The grid of permuted rows: n_columns is even, and n_columns * n_lines its least multiple that is not below n_rows.
   uint32_t n_columns, n_lines;
+  // The rows of each batch that are drawn here, if other ranks have the others.
+  uint32_t first_row = 0, most_rows = 0xFFFFFFFFu;
 };
 
 struct BatchPlace {
   uint64_t epoch;
-  uint32_t first;     // position in the epoch
-  uint32_t n_active;  // rows
+  uint32_t first;     // position in the epoch, of the rows that are drawn here
+  uint32_t n_active;  // how many there are
 };
 SYNFIRE_MODEL_FN BatchPlace batch_place(const ShuffleRules& rules, uint64_t offset) {
   const uint64_t epoch = offset / rules.n_batches;
   const uint32_t first = static_cast<uint32_t>(offset - epoch * rules.n_batches) * rules.batch;
-  const uint32_t left = rules.n_rows - first;
-  return {epoch, first, left < rules.batch ? left : rules.batch};
+  const uint32_t left = rules.n_rows - first, in_batch = left < rules.batch ? left : rules.batch;
+  const uint32_t from_here = in_batch > rules.first_row ? in_batch - rules.first_row : 0;
+  return {epoch, first + rules.first_row, from_here < rules.most_rows ? from_here : rules.most_rows};
 }
 
 // The smallest even number whose square is not less than n_rows, at most 2^16.

@@ -72,8 +72,14 @@ Synapse* make_any_dense(Context& context, const synfire_synapse_desc& desc) {
   return make_dense(context, DenseSpec(desc), desc.mask);
 }
 Synapse* make_empty_dense(Context& context, const synfire_synapse_desc& desc) {
-  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) return Conv2dSynapse::make(context, Conv2dSpec(desc), nullptr);
-  return new DenseSynapse(context, DenseSpec(desc), nullptr);
+  if (desc.input_kind == SYNFIRE_INPUT_COUNTS) {
+    Conv2dSpec spec(desc);
+    spec.matrix.no_self_connections = false;  // the mask has memory, and no contents
+    return Conv2dSynapse::make(context, spec, nullptr);
+  }
+  DenseSpec spec(desc);
+  spec.no_self_connections = false;
+  return new DenseSynapse(context, spec, nullptr);
 }
 
 // ---- operations -----------------------------------------------------------------------------------------------------

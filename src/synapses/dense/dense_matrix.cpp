@@ -43,19 +43,20 @@ MatrixSynapse::MatrixSynapse(Context& context, const SynapseKind& kind, const Sy
     table_planes_ = allocate(spec_.table_planes_bytes());
     rows_planes_ = allocate(spec_.rows_planes_bytes());
   }
-  if (mask) upload_mask(mask);
+  if (mask || spec_.no_self_connections) upload_mask(mask);
 }
 
-// A bit for each weight, words [N, ceil(K/32)].
+// A bit for each weight, words [N, ceil(K/32)]. Without a mask, all inputs are connected but perhaps an output's own.
 void MatrixSynapse::upload_mask(const uint8_t* mask) {
   const int64_t per_row = spec_.mask_words();
   std::vector<uint32_t> words(static_cast<size_t>(spec_.n_outputs * per_row));
   for (int64_t n = 0; n < spec_.n_outputs; ++n)
     for (int64_t k = 0; k < spec_.n_inputs; ++k) {
-      const uint8_t connected = mask[n * spec_.n_inputs + k];
+      const uint8_t connected = mask ? mask[n * spec_.n_inputs + k] : 1;
       if (connected > 1)
         fail_argument("SYN-SYNAPSE-MASK", "desc.mask[%lld] is %u; allowed are 0 and 1",
                       static_cast<long long>(n * spec_.n_inputs + k), connected);
+      if (k == n && spec_.no_self_connections) continue;
       words[static_cast<size_t>(n * per_row + k / 32)] |= static_cast<uint32_t>(connected) << k % 32;
     }
   device().upload(mask_, words.data(), spec_.mask_bytes());

@@ -56,6 +56,11 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
         desc.initialization);
   check_flag(desc.bias, "SYN-SYNAPSE-FLAG", "desc.bias");
   check_flag(desc.frozen, "SYN-SYNAPSE-FLAG", "desc.frozen");
+  check_flag(desc.no_self_connections, "SYN-SYNAPSE-FLAG", "desc.no_self_connections");
+  if (desc.no_self_connections == 1 && n_inputs != n_outputs)
+    fail_argument("SYN-SYNAPSE-SELF",
+                  "desc.no_self_connections is 1; the synapse has %lld inputs and %lld outputs, both must be the same",
+                  static_cast<long long>(n_inputs), static_cast<long long>(n_outputs));
   if (!std::isfinite(desc.gain) || desc.gain < 0 || desc.gain > 1e30)
     fail_argument("SYN-SYNAPSE-GAIN", "desc.gain is %g; it must be positive and at most 1e30 (0 means 1)", desc.gain);
   const auto connections = static_cast<uint64_t>(n_weights());
@@ -71,7 +76,8 @@ DenseSpec::DenseSpec(const synfire_synapse_desc& desc)
   dtype = desc.dtype;
   has_bias = desc.bias == 1;
   frozen = desc.frozen == 1;
-  masked = desc.mask != nullptr;
+  no_self_connections = desc.no_self_connections == 1;
+  masked = desc.mask || no_self_connections;
   gradient_bits = desc.gradient_bits == 0 ? default_gradient_bits(input) : desc.gradient_bits;
   weight_bits = !has_grid() ? 0 : desc.weight_bits == 0 ? 24 : desc.weight_bits;
   initialization = static_cast<Initialization>(desc.initialization);

@@ -26,8 +26,9 @@ struct DenseSpec {
   InputKind input;
   int32_t dtype;  // of weights, bias and their gradients: f32 or f64
   bool has_bias, frozen, masked;
-  int gradient_bits;  // of the grid of dL/dy in the weight gradient: 24 or 32
-  int weight_bits;    // of weights on their grid: 8, 16 or 24; 0 in f64
+  bool no_self_connections;  // masked where the input has the number of the output
+  int gradient_bits;         // of the grid of dL/dy in the weight gradient: 24 or 32
+  int weight_bits;           // of weights on their grid: 8, 16 or 24; 0 in f64
   Initialization initialization;
   double gain;
   uint64_t seed;

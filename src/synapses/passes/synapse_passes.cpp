@@ -74,6 +74,17 @@ Kept kept_views(const Synapse& synapse, const Buffer* mask, const Buffer* scale,
   return kept;
 }
 
+// Spikes of the steps before a pass, packed; nothing if none are given.
+View history_view(const Synapse& synapse, const Buffer* history, const char* name, int64_t batch) {
+  if (!history) return {};
+  const int64_t n_steps = synapse.shape().history_steps;
+  if (n_steps == 0)
+    fail_argument("SYN-SYNAPSE-HISTORY", "%s is given; a synapse of the kind \"%s\" has no delays", name,
+                  synapse.kind().name);
+  check_type(*history, name, SYNFIRE_DTYPE_BITS);
+  return spike_view(*history, name, {n_steps, batch, synapse.n_inputs()});
+}
+
 Extents input_extents(const Synapse& synapse, int64_t n_steps, int64_t batch) {
   return checked_extents({n_steps, batch, synapse.n_inputs()});
 }
@@ -98,6 +109,9 @@ OperationList synapse_forward(Synapse& synapse, const SynapseForwardRequest& req
   OperationList operations;
   pass.kept = kept_views(synapse, request.input_mask, request.input_scale, request.mask_channels, e, operations);
   pass.n_active = n_active_view(request.n_active);
+  pass.history = history_view(synapse, request.history, "desc.history", e.batch);
+  pass.next_history = history_view(synapse, request.next_history, "desc.next_history", e.batch);
+  pass.rounded = request.round_delays;
   append(operations, synapse.kind().product(pass, output));
   check_overlap(operations);
   return operations;
@@ -127,6 +141,7 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
   OperationList operations;
   pass.kept = kept_views(synapse, request.input_mask, request.input_scale, request.mask_channels, e, operations);
   if (request.input) pass.input = input_view(synapse, *request.input, "desc.input", e);
+  pass.history = history_view(synapse, request.history, "desc.history", e.batch);
   if (of_arrays) {
     synapse.prepare_gradients();
     append(operations, synapse.kind().gradients(pass, grad_output, request.add_gradients));

@@ -15,6 +15,9 @@ struct SynapseForwardRequest {
   core::Buffer *input, *output, *n_active;  // n_active may be null
   core::Buffer *input_mask, *input_scale;   // may be null
   int64_t mask_channels = 0;                // 0 means K
+  // A synapse with delays takes these; they may be null.
+  core::Buffer *history = nullptr, *next_history = nullptr;
+  bool round_delays = false;
 };
 core::OperationList synapse_forward(core::Synapse& synapse, const SynapseForwardRequest& request);
 void record_synapse_forward(core::Graph& graph, core::Synapse& synapse, const SynapseForwardRequest& request);
@@ -25,6 +28,7 @@ struct SynapseBackwardRequest {
   bool add_gradients, add_input_gradient;
   core::Buffer *input_mask, *input_scale;  // may be null
   int64_t mask_channels = 0;               // 0 means K
+  core::Buffer* history = nullptr;         // of a synapse with delays; may be null
 };
 core::OperationList synapse_backward(core::Synapse& synapse, const SynapseBackwardRequest& request);
 void record_synapse_backward(core::Graph& graph, core::Synapse& synapse, const SynapseBackwardRequest& request);

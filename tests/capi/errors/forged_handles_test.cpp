@@ -115,6 +115,11 @@ class ForgedHandles : public Errors {
                synfire_network made = nullptr;
                return synfire_network_create(bad, &desc, &made);
              }},
+            {"communicator_create",
+             [](auto bad) {
+               synfire_communicator made = nullptr;
+               return synfire_communicator_create(bad, nullptr, &made);
+             }},
             {"network_create_from_file",
              [](auto bad) {
                synfire_network made = nullptr;
@@ -323,6 +328,22 @@ TEST_F(ForgedHandles, AreRefusedByEveryFunction) {
                                     {{"get_info", [&](auto bad) { return synfire_surrogate_get_info(bad, &info); }},
                                      {"check", [&](auto bad) { return synfire_surrogate_check(bad, 1, 1, &report); }}},
                                     [](auto bad) { synfire_surrogate_destroy(bad); });
+  // Nor need there be a communicator.
+  synfire_communicator_properties place = SYNFIRE_COMMUNICATOR_PROPERTIES_INIT;
+  synfire_network_desc together = SYNFIRE_NETWORK_DESC_INIT;
+  together.n_steps = 1;
+  synfire_network made = nullptr;
+  expect_refused<synfire_communicator>(
+      as<synfire_communicator>(uintptr_t{0x5b} << tag_shift), {a_context, a_buffer, a_layer, a_graph},
+      {{"get_properties", [&](auto bad) { return synfire_communicator_get_properties(bad, &place); }},
+       {"barrier", [](auto bad) { return synfire_communicator_barrier(bad); }},
+       {"abort", [](auto bad) { return synfire_communicator_abort(bad); }},
+       {"the network's",
+        [&](auto bad) {
+          together.communicator = bad;
+          return synfire_network_create(context, &together, &made);
+        }}},
+      [](auto bad) { synfire_communicator_destroy(bad); });
   EXPECT_OK(synfire_context_synchronize(context));
   expect_usable();  // nothing was destroyed
 }
@@ -402,6 +423,10 @@ TEST_F(ForgedHandles, OfSynapsesAreRefused) {
   population.channels = shape.n_neurons;
   population.n_cells = 2;
   expect_stale(synfire_synapse_create_population(forge(synfire_context(context), a_synapse), &population, &created));
+  synfire_delayed_desc delayed = SYNFIRE_DELAYED_DESC_INIT;
+  delayed.n_inputs = delayed.n_outputs = shape.n_neurons;
+  delayed.max_delay = 2;
+  expect_stale(synfire_synapse_create_delayed(forge(synfire_context(context), a_synapse), &delayed, &created));
   synfire_conv2d_desc conv2d = SYNFIRE_CONV2D_DESC_INIT;
   conv2d.channels = conv2d.output_channels = shape.n_neurons;
   expect_stale(synfire_synapse_create_conv2d(forge(synfire_context(context), a_synapse), &conv2d, &created));
@@ -446,9 +471,18 @@ TEST_F(ForgedHandles, OfNetworksAreRefused) {
          return synfire_network_add_stage(bad, &stage);
        }},
       {"set_arrays", [](auto bad) { return synfire_network_set_arrays(bad, SYNFIRE_DATA_TRAINING, 1, nullptr, 0); }},
+      {"open_data",
+       [](auto bad) { return synfire_network_open_data(bad, SYNFIRE_DATA_TRAINING, nullptr, 0, nullptr); }},
+      {"save_shards", [](auto bad) { return synfire_network_save_shards(bad, "nowhere.safetensors", 0, nullptr); }},
       {"evaluate_stages", [&](auto bad) { return synfire_network_evaluate_stages(bad, nullptr, 0, &result); }},
       {"train_stages", [&](auto bad) { return synfire_network_train_stages(bad, 0, nullptr, 0, &result); }},
       {"reset_rows", [](auto bad) { return synfire_network_reset_rows(bad, 0, 1); }},
+      {"keep", [](auto bad) { return synfire_network_keep(bad, "a.v"); }},
+      {"get_monitor",
+       [](auto bad) {
+         synfire_network_monitor monitor = SYNFIRE_NETWORK_MONITOR_INIT;
+         return synfire_network_get_monitor(bad, "a", 0, &monitor);
+       }},
       {"infer_arrays", [](auto bad) { return synfire_network_infer_arrays(bad, 1, nullptr, 0); }},
       {"set_value", [](auto bad) { return synfire_network_set_value(bad, "a", "seed", 1); }},
       {"get_value", [&](auto bad) { return synfire_network_get_value(bad, "a", "seed", &value); }},

@@ -353,6 +353,10 @@ const Rule of_runs[] = {
        return get_nothing<synfire_buffer>(
            [&](auto* out) { return synfire_network_get_buffer(w.built, "n1.spikes", out); });
      }},
+    {"SYN-NETWORK-NOT-KEPT", order,
+     [](World& w) {
+       return get_nothing<synfire_buffer>([&](auto* out) { return synfire_network_get_buffer(w.built, "n0.v", out); });
+     }},
     {"SYN-ARGUMENT-NULL", argument, [](World& w) { return synfire_network_get_buffer(w.built, "input", nullptr); }},
     {"SYN-NETWORK-BATCHES", argument,
      [](World& w) {

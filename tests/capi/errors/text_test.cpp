@@ -223,9 +223,10 @@ TEST(Version, EveryStatusHasItsName) {
   EXPECT_NAME(SYNFIRE_ERROR_UNSUPPORTED);
   EXPECT_NAME(SYNFIRE_ERROR_CUDA);
   EXPECT_NAME(SYNFIRE_ERROR_CALLBACK);
+  EXPECT_NAME(SYNFIRE_ERROR_PEER_LOST);
   EXPECT_NAME(SYNFIRE_ERROR_INTERNAL);
 #undef EXPECT_NAME
-  for (const synfire_status unknown : {4, 100, -14, -98, -100, std::numeric_limits<int32_t>::min()})
+  for (const synfire_status unknown : {4, 100, -15, -98, -100, std::numeric_limits<int32_t>::min()})
     EXPECT_STREQ(synfire_status_name(unknown), "SYNFIRE_UNKNOWN_STATUS");
 }
 

@@ -32,7 +32,7 @@ export query_memory, parameters, reset_state!, state, state!, sequence_buffer, s
 export model_id, surrogate_id
 export record, instantiate!, launch!, isdone
 export last_operation, set_enabled!, set_value!, rebind!, slot, statistics, reset_statistics!, dot
-export accuracy, infer, save_to_memory, load_from_memory!, load_arrays!, add_stage!, train_stages!, evaluate_stages
+export accuracy, infer, save_to_memory, load_from_memory!, load_arrays!, open_data!, add_stage!, train_stages!, evaluate_stages
 export native!, NativeCall, set_parameters!, set_active_rows!, snapshot, run_forward!, run_backward!
 export LoadedModel, LoadedSurrogate, load_info, check_derivatives, source
 export memory_use, set_log!, reset_log!

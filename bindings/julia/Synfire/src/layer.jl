@@ -4,7 +4,8 @@
 
 """
     Layer(context; steps, neurons, batch=1, model=:lif, dtype=:f32, reset=:hard, surrogate=:default, detach_reset=false,
-          undecayed_input=false, strict_threshold=false, refractory_steps=0, threads_per_block=0, parameters...)
+          undecayed_input=false, strict_threshold=false, refractory_steps=0, history_steps=0, threads_per_block=0,
+          parameters...)
     Layer(f, context; ...)
 
 A neuron model with a fixed shape: `steps` T of one forward, `neurons` N, `batch` rows that share the parameters.
@@ -17,6 +18,7 @@ A neuron model with a fixed shape: `steps` T of one forward, `neurons` N, `batch
 - `reset`: `:hard`, `:soft` or `:soft_delayed`; `detach_reset=true` keeps gradients from flowing through the reset
 - `strict_threshold=true`: a neuron fires above its threshold, not at it
 - `refractory_steps`: steps after a spike in which V stays as the reset left it, and nothing fires
+- `history_steps`: steps of its own spikes that the layer keeps as a part of its state, for a recurrent synapse
 - `dtype`: the type of the sequences, as a symbol ([`Buffer`](@ref) lists them)
 - `threads_per_block`: CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0: as was measured best
 - every other keyword is a parameter: `tau=20.0`, or one value per neuron
@@ -47,10 +49,10 @@ mutable struct Layer <: Handle
 
     function Layer(context::Context; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
                    surrogate=:default, detach_reset::Bool=false, undecayed_input::Bool=false,
-                   strict_threshold::Bool=false, refractory_steps::Integer=0, threads_per_block::Integer=0,
-                   parameters...)
+                   strict_threshold::Bool=false, refractory_steps::Integer=0, history_steps::Integer=0,
+                   threads_per_block::Integer=0, parameters...)
         desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
-                          strict_threshold, refractory_steps, threads_per_block)
+                          strict_threshold, refractory_steps, history_steps, threads_per_block)
         handle = Ref(LibSynfire.synfire_layer(C_NULL))
         GC.@preserve model surrogate check(LibSynfire.synfire_layer_create(context, desc, handle))
         layer = adopt(new(handle[], Threads.Atomic{Int}(1), context, prod(neurons), steps, batch,
@@ -77,7 +79,7 @@ mutable struct Layer <: Handle
 end
 
 const layer_options = (:steps, :neurons, :batch, :model, :dtype, :reset, :surrogate, :detach_reset, :undecayed_input,
-                       :strict_threshold, :refractory_steps, :threads_per_block)
+                       :strict_threshold, :refractory_steps, :history_steps, :threads_per_block)
 
 # Every keyword that is not an option is a parameter; the error for one that is neither lists both.
 function set_keywords!(layer::Layer, parameters)
@@ -103,7 +105,7 @@ function throw_unnamed(call, first, neurons, steps)
 end
 
 function layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
-                    strict_threshold, refractory_steps, threads_per_block)
+                    strict_threshold, refractory_steps, history_steps, threads_per_block)
     model isa AbstractString && (model = model_id(model))
     surrogate isa AbstractString && (surrogate = surrogate_id(surrogate))
     return Ref(LibSynfire.synfire_layer_desc(
@@ -113,7 +115,7 @@ function layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detac
         reset=constant("reset", LibSynfire.reset_names, reset),
         surrogate=constant("surrogate", LibSynfire.surrogate_names, surrogate), detach_reset=detach_reset,
         undecayed_input=undecayed_input, threads_per_block=threads_per_block, strict_threshold=strict_threshold,
-        refractory_steps=refractory_steps))
+        refractory_steps=refractory_steps, history_steps=history_steps))
 end
 
 destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
@@ -123,15 +125,16 @@ destroy(::Layer, handle) = LibSynfire.synfire_layer_destroy(handle)
 
 The bytes a [`Layer`](@ref) with these arguments takes on its device, before anything is allocated: `state_bytes`,
 `parameter_bytes` and `tape_bytes`; added when first needed, `per_neuron_parameter_bytes`, `gradient_bytes`,
-`per_neuron_gradient_bytes`, `stored_tape_bytes`, `narrow_tape_bytes`, `narrow_tape_spike_bytes` and
-`synapse_tape_bytes`; added with each parameter that becomes one number per neuron, `per_neuron_value_bytes`. And
+`per_neuron_gradient_bytes`, `stored_tape_bytes`, `narrow_tape_bytes`, `narrow_tape_spike_bytes`,
+`synapse_tape_bytes` and `recurrent_tape_bytes`; added with each parameter that becomes one number per neuron, `per_neuron_value_bytes`. And
 `checkpoint_interval`, the steps between two checkpoints of V on the tape.
 """
 function query_memory(; steps::Integer, neurons, batch::Integer=1, model=:lif, dtype=:f32, reset=:hard,
                       surrogate=:default, detach_reset::Bool=false, undecayed_input::Bool=false,
-                      strict_threshold::Bool=false, refractory_steps::Integer=0, threads_per_block::Integer=0)
+                      strict_threshold::Bool=false, refractory_steps::Integer=0, history_steps::Integer=0,
+                      threads_per_block::Integer=0)
     desc = layer_desc(neurons, steps, model, batch, dtype, reset, surrogate, detach_reset, undecayed_input,
-                      strict_threshold, refractory_steps, threads_per_block)
+                      strict_threshold, refractory_steps, history_steps, threads_per_block)
     memory = Ref(LibSynfire.synfire_layer_memory())
     GC.@preserve model surrogate check(LibSynfire.synfire_layer_query_memory(desc, memory))
     names = filter(name -> name !== :struct_size, fieldnames(LibSynfire.synfire_layer_memory))
@@ -145,8 +148,8 @@ query_memory(neurons, steps; keywords...) = throw_unnamed("query_memory", "", ne
 """
     layer[name] = value
 
-Sets a parameter to one number, or to one per neuron. The next launch sees it; a tape left by an earlier forward becomes
-stale.
+Sets a parameter to one number, or to one per channel or per neuron. The next launch sees it; a tape left by an earlier
+forward becomes stale.
 """
 function Base.setindex!(layer::Layer, value::Real, name::Union{Symbol,AbstractString})
     check(LibSynfire.synfire_layer_set_parameter(layer, String(name), Ref(Float64(value)), 1))
@@ -161,20 +164,22 @@ end
 """
     layer[name]
 
-A parameter: a `Float64`, or a `Vector{Float64}` when it is one number per neuron.
+A parameter: a `Float64`, or a `Vector{Float64}` when it is one number per channel or per neuron.
 """
 function Base.getindex(layer::Layer, name::Union{Symbol,AbstractString})
     one = Ref(0.0)
     LibSynfire.synfire_layer_get_parameter(layer, String(name), one, 1) >= 0 && return one[]
-    many = Vector{Float64}(undef, layer.neurons)
-    check(LibSynfire.synfire_layer_get_parameter(layer, String(name), many, layer.neurons))
+    # A second name of a parameter, as tau of PLIF, is not listed.
+    lengths = [info.length for info in parameters(layer) if info.name === Symbol(name)]
+    many = Vector{Float64}(undef, isempty(lengths) ? layer.neurons : lengths[1])
+    check(LibSynfire.synfire_layer_get_parameter(layer, String(name), many, length(many)))
     return many
 end
 
 """
     ParameterInfo
 
-One parameter of a layer: `name`, `length` (1 or N values held), `default`, `minimum`, `maximum` and `is_open`, true
+One parameter of a layer: `name`, `length` (1, C or N values held), `default`, `minimum`, `maximum` and `is_open`, true
 when the minimum itself is not allowed.
 """
 struct ParameterInfo

@@ -60,6 +60,12 @@ Takes steps against gradients: its members are arrays of synapses, and parameter
 """
 const synfire_optimizer = Ptr{synfire_optimizer_s}
 
+mutable struct synfire_communicator_s end
+"""
+One rank of a group that trains a network together: synfire_network_desc::communicator. Since ABI 0.3.
+"""
+const synfire_communicator = Ptr{synfire_communicator_s}
+
 mutable struct synfire_network_s end
 """
 Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and graphs. It uses nothing but the functions above, so its results have the bits of what they would give by hand.
@@ -152,6 +158,7 @@ const SYNFIRE_ERROR_DEVICE_LOST = Int32(-10)
 const SYNFIRE_ERROR_UNSUPPORTED = Int32(-11)
 const SYNFIRE_ERROR_CUDA = Int32(-12)
 const SYNFIRE_ERROR_CALLBACK = Int32(-13)
+const SYNFIRE_ERROR_PEER_LOST = Int32(-14)
 const SYNFIRE_ERROR_INTERNAL = Int32(-99)
 const SYNFIRE_BACKEND_AUTO = Int32(0)
 const SYNFIRE_BACKEND_HOST = Int32(1)
@@ -280,6 +287,9 @@ const SYNFIRE_SCHEDULE_STEP = Int32(2)
 const SYNFIRE_OPTIMIZER_KIND_SGD = Int32(0)
 const SYNFIRE_OPTIMIZER_KIND_ADAM = Int32(1)
 const SYNFIRE_OPTIMIZER_KIND_ADAMW = Int32(2)
+const SYNFIRE_TRANSPORT_AUTO = Int32(0)
+const SYNFIRE_TRANSPORT_LOOPBACK = Int32(1)
+const SYNFIRE_TRANSPORT_MPI = Int32(2)
 const SYNFIRE_NETWORK_INPUT_SPIKES = Int32(0)
 const SYNFIRE_NETWORK_INPUT_VALUES = Int32(1)
 const SYNFIRE_NETWORK_INPUT_RATES = Int32(2)
@@ -307,7 +317,7 @@ const SYNFIRE_OWN_LOSS_CONTINUES = Int32(1)
 const SYNFIRE_OWN_LOSS_STARTS = Int32(2)
 
 # The names of each group as a user of the idiomatic layer writes them: `:izhikevich`.
-const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
+const status_names = (Symbol("ok") => SYNFIRE_OK, Symbol("pending") => SYNFIRE_PENDING, Symbol("host_fallback") => SYNFIRE_HOST_FALLBACK, Symbol("captured") => SYNFIRE_CAPTURED, Symbol("error_invalid_argument") => SYNFIRE_ERROR_INVALID_ARGUMENT, Symbol("error_invalid_handle") => SYNFIRE_ERROR_INVALID_HANDLE, Symbol("error_struct_size") => SYNFIRE_ERROR_STRUCT_SIZE, Symbol("error_out_of_memory") => SYNFIRE_ERROR_OUT_OF_MEMORY, Symbol("error_no_device") => SYNFIRE_ERROR_NO_DEVICE, Symbol("error_busy") => SYNFIRE_ERROR_BUSY, Symbol("error_capturing") => SYNFIRE_ERROR_CAPTURING, Symbol("error_stale_tape") => SYNFIRE_ERROR_STALE_TAPE, Symbol("error_wrong_order") => SYNFIRE_ERROR_WRONG_ORDER, Symbol("error_device_lost") => SYNFIRE_ERROR_DEVICE_LOST, Symbol("error_unsupported") => SYNFIRE_ERROR_UNSUPPORTED, Symbol("error_cuda") => SYNFIRE_ERROR_CUDA, Symbol("error_callback") => SYNFIRE_ERROR_CALLBACK, Symbol("error_peer_lost") => SYNFIRE_ERROR_PEER_LOST, Symbol("error_internal") => SYNFIRE_ERROR_INTERNAL,)
 const backend_names = (Symbol("auto") => SYNFIRE_BACKEND_AUTO, Symbol("host") => SYNFIRE_BACKEND_HOST, Symbol("cuda") => SYNFIRE_BACKEND_CUDA,)
 const fallback_names = (Symbol("none") => SYNFIRE_FALLBACK_NONE, Symbol("not_built") => SYNFIRE_FALLBACK_NOT_BUILT, Symbol("no_driver") => SYNFIRE_FALLBACK_NO_DRIVER, Symbol("driver_too_old") => SYNFIRE_FALLBACK_DRIVER_TOO_OLD, Symbol("no_device") => SYNFIRE_FALLBACK_NO_DEVICE, Symbol("device_failed") => SYNFIRE_FALLBACK_DEVICE_FAILED,)
 const tag_names = (Symbol("library") => SYNFIRE_TAG_LIBRARY, Symbol("context") => SYNFIRE_TAG_CONTEXT, Symbol("buffer") => SYNFIRE_TAG_BUFFER, Symbol("layer") => SYNFIRE_TAG_LAYER, Symbol("graph") => SYNFIRE_TAG_GRAPH, Symbol("synapse") => SYNFIRE_TAG_SYNAPSE, Symbol("optimizer") => SYNFIRE_TAG_OPTIMIZER, Symbol("network") => SYNFIRE_TAG_NETWORK, Symbol("model") => SYNFIRE_TAG_MODEL,)
@@ -337,6 +347,7 @@ const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFOR
 const scope_names = (Symbol("neuron") => SYNFIRE_SCOPE_NEURON, Symbol("channel") => SYNFIRE_SCOPE_CHANNEL, Symbol("layer") => SYNFIRE_SCOPE_LAYER,)
 const schedule_names = (Symbol("constant") => SYNFIRE_SCHEDULE_CONSTANT, Symbol("cosine") => SYNFIRE_SCHEDULE_COSINE, Symbol("step") => SYNFIRE_SCHEDULE_STEP,)
 const optimizer_kind_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_KIND_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_KIND_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_KIND_ADAMW,)
+const transport_names = (Symbol("auto") => SYNFIRE_TRANSPORT_AUTO, Symbol("loopback") => SYNFIRE_TRANSPORT_LOOPBACK, Symbol("mpi") => SYNFIRE_TRANSPORT_MPI,)
 const network_input_names = (Symbol("spikes") => SYNFIRE_NETWORK_INPUT_SPIKES, Symbol("values") => SYNFIRE_NETWORK_INPUT_VALUES, Symbol("rates") => SYNFIRE_NETWORK_INPUT_RATES, Symbol("counts") => SYNFIRE_NETWORK_INPUT_COUNTS,)
 const readout_names = (Symbol("sum") => SYNFIRE_READOUT_SUM, Symbol("mean") => SYNFIRE_READOUT_MEAN, Symbol("max") => SYNFIRE_READOUT_MAX, Symbol("last") => SYNFIRE_READOUT_LAST, Symbol("steps") => SYNFIRE_READOUT_STEPS,)
 const data_names = (Symbol("training") => SYNFIRE_DATA_TRAINING, Symbol("evaluation") => SYNFIRE_DATA_EVALUATION,)
@@ -547,9 +558,10 @@ struct synfire_layer_desc
     threads_per_block::UInt32
     strict_threshold::Int32
     refractory_steps::Int32
+    history_steps::Int64
 end
-synfire_layer_desc(; model=0, n_steps=0, n_neurons=0, batch=0, dtype=0, reset=0, surrogate=0, detach_reset=0, undecayed_input=0, threads_per_block=0, strict_threshold=0, refractory_steps=0) =
-    synfire_layer_desc(sizeof(synfire_layer_desc), model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block, strict_threshold, refractory_steps)
+synfire_layer_desc(; model=0, n_steps=0, n_neurons=0, batch=0, dtype=0, reset=0, surrogate=0, detach_reset=0, undecayed_input=0, threads_per_block=0, strict_threshold=0, refractory_steps=0, history_steps=0) =
+    synfire_layer_desc(sizeof(synfire_layer_desc), model, n_steps, n_neurons, batch, dtype, reset, surrogate, detach_reset, undecayed_input, threads_per_block, strict_threshold, refractory_steps, history_steps)
 
 """
 Bytes that a layer needs on its device, known before anything is allocated. Sizes of a tape are per tape: every recorded forward with a tape has one until its graph is destroyed, and the layer's eager forwards share one.
@@ -568,9 +580,10 @@ struct synfire_layer_memory
     narrow_tape_spike_bytes::UInt64
     per_neuron_value_bytes::UInt64
     synapse_tape_bytes::UInt64
+    recurrent_tape_bytes::UInt64
 end
-synfire_layer_memory(; checkpoint_interval=0, state_bytes=0, parameter_bytes=0, per_neuron_parameter_bytes=0, tape_bytes=0, gradient_bytes=0, per_neuron_gradient_bytes=0, stored_tape_bytes=0, narrow_tape_bytes=0, narrow_tape_spike_bytes=0, per_neuron_value_bytes=0, synapse_tape_bytes=0) =
-    synfire_layer_memory(sizeof(synfire_layer_memory), checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes, synapse_tape_bytes)
+synfire_layer_memory(; checkpoint_interval=0, state_bytes=0, parameter_bytes=0, per_neuron_parameter_bytes=0, tape_bytes=0, gradient_bytes=0, per_neuron_gradient_bytes=0, stored_tape_bytes=0, narrow_tape_bytes=0, narrow_tape_spike_bytes=0, per_neuron_value_bytes=0, synapse_tape_bytes=0, recurrent_tape_bytes=0) =
+    synfire_layer_memory(sizeof(synfire_layer_memory), checkpoint_interval, state_bytes, parameter_bytes, per_neuron_parameter_bytes, tape_bytes, gradient_bytes, per_neuron_gradient_bytes, stored_tape_bytes, narrow_tape_bytes, narrow_tape_spike_bytes, per_neuron_value_bytes, synapse_tape_bytes, recurrent_tape_bytes)
 
 """
 One parameter of a layer.
@@ -623,9 +636,13 @@ struct synfire_forward_desc
     n_state_final::UInt64
     state_seq::Ptr{synfire_state_buffer}
     n_state_seq::UInt64
+    recurrent_synapse::synfire_synapse
+    recurrent_delay::Int64
+    spikes_init::synfire_buffer
+    spikes_final::synfire_buffer
 end
-synfire_forward_desc(; tape=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C_NULL, v_seq=C_NULL, h_seq=C_NULL, w_init=C_NULL, w_final=C_NULL, w_seq=C_NULL, in_place=0, reserved=0, synapse=C_NULL, synapse_input=C_NULL, n_active=C_NULL, state_init=C_NULL, n_state_init=0, state_final=C_NULL, n_state_final=0, state_seq=C_NULL, n_state_seq=0) =
-    synfire_forward_desc(sizeof(synfire_forward_desc), tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved, synapse, synapse_input, n_active, state_init, n_state_init, state_final, n_state_final, state_seq, n_state_seq)
+synfire_forward_desc(; tape=0, x=C_NULL, spikes=C_NULL, v_init=C_NULL, v_final=C_NULL, v_seq=C_NULL, h_seq=C_NULL, w_init=C_NULL, w_final=C_NULL, w_seq=C_NULL, in_place=0, reserved=0, synapse=C_NULL, synapse_input=C_NULL, n_active=C_NULL, state_init=C_NULL, n_state_init=0, state_final=C_NULL, n_state_final=0, state_seq=C_NULL, n_state_seq=0, recurrent_synapse=C_NULL, recurrent_delay=0, spikes_init=C_NULL, spikes_final=C_NULL) =
+    synfire_forward_desc(sizeof(synfire_forward_desc), tape, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, in_place, reserved, synapse, synapse_input, n_active, state_init, n_state_init, state_final, n_state_final, state_seq, n_state_seq, recurrent_synapse, recurrent_delay, spikes_init, spikes_final)
 
 """
 A parameter whose gradient a backward computes.
@@ -666,9 +683,11 @@ struct synfire_backward_desc
     n_grad_state_final::UInt64
     grad_state_init::Ptr{synfire_state_buffer}
     n_grad_state_init::UInt64
+    grad_spikes_final::synfire_buffer
+    grad_spikes_init::synfire_buffer
 end
-synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0, forward=0, add_parameter_gradients=0, grad_synapse_input=C_NULL, add_synapse_gradients=0, add_input_gradient=0, skip_synapse_gradients=0, reserved=0, grad_state_seq=C_NULL, n_grad_state_seq=0, grad_state_final=C_NULL, n_grad_state_final=0, grad_state_init=C_NULL, n_grad_state_init=0) =
-    synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients, grad_synapse_input, add_synapse_gradients, add_input_gradient, skip_synapse_gradients, reserved, grad_state_seq, n_grad_state_seq, grad_state_final, n_grad_state_final, grad_state_init, n_grad_state_init)
+synfire_backward_desc(; in_place=0, grad_spike_seq=C_NULL, grad_v_seq=C_NULL, grad_v_final=C_NULL, grad_x_seq=C_NULL, grad_v_init=C_NULL, grad_w_seq=C_NULL, grad_w_final=C_NULL, grad_w_init=C_NULL, parameter_gradients=C_NULL, n_parameter_gradients=0, forward=0, add_parameter_gradients=0, grad_synapse_input=C_NULL, add_synapse_gradients=0, add_input_gradient=0, skip_synapse_gradients=0, reserved=0, grad_state_seq=C_NULL, n_grad_state_seq=0, grad_state_final=C_NULL, n_grad_state_final=0, grad_state_init=C_NULL, n_grad_state_init=0, grad_spikes_final=C_NULL, grad_spikes_init=C_NULL) =
+    synfire_backward_desc(sizeof(synfire_backward_desc), in_place, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, parameter_gradients, n_parameter_gradients, forward, add_parameter_gradients, grad_synapse_input, add_synapse_gradients, add_input_gradient, skip_synapse_gradients, reserved, grad_state_seq, n_grad_state_seq, grad_state_final, n_grad_state_final, grad_state_init, n_grad_state_init, grad_spikes_final, grad_spikes_init)
 
 """
 Values for one parameter: an element of the list that synfire_layer_set_parameters() takes.
@@ -740,7 +759,7 @@ synfire_pointers_desc(; tape=0, n_steps=0, batch=0, spike_dtype=0, add_parameter
     synfire_pointers_desc(sizeof(synfire_pointers_desc), tape, n_steps, batch, spike_dtype, add_parameter_gradients, x, spikes, v_init, v_final, v_seq, h_seq, w_init, w_final, w_seq, tape_memory, tape_bytes, stamp, grad_spike_seq, grad_v_seq, grad_v_final, grad_x_seq, grad_v_init, grad_w_seq, grad_w_final, grad_w_init, gradient_pointers, n_gradient_pointers, scratch, scratch_bytes)
 
 """
-Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row is a batch row: N values of each state variable.
+Rows of the state of a layer, and a buffer, for synfire_layer_reset_rows() and the functions that follow it. A row is a batch row: N values of each state variable, and the spikes of its history (synfire_layer_desc::history_steps), which are reset, copied to other layers, and in snapshots.
 """
 struct synfire_state_desc
     struct_size::UInt32
@@ -1396,7 +1415,7 @@ struct synfire_synapse_desc
     frozen::Int32
     gradient_bits::Int32
     initialization::Int32
-    reserved::UInt32
+    no_self_connections::Int32
     gain::Float64
     seed::UInt64
     mask::Ptr{UInt8}
@@ -1404,8 +1423,8 @@ struct synfire_synapse_desc
     weight_bits::Int32
     count_scale::Float32
 end
-synfire_synapse_desc(; input_kind=0, n_inputs=0, n_outputs=0, dtype=0, bias=0, frozen=0, gradient_bits=0, initialization=0, reserved=0, gain=0, seed=0, mask=C_NULL, mask_length=0, weight_bits=0, count_scale=0) =
-    synfire_synapse_desc(sizeof(synfire_synapse_desc), input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, reserved, gain, seed, mask, mask_length, weight_bits, count_scale)
+synfire_synapse_desc(; input_kind=0, n_inputs=0, n_outputs=0, dtype=0, bias=0, frozen=0, gradient_bits=0, initialization=0, no_self_connections=0, gain=0, seed=0, mask=C_NULL, mask_length=0, weight_bits=0, count_scale=0) =
+    synfire_synapse_desc(sizeof(synfire_synapse_desc), input_kind, n_inputs, n_outputs, dtype, bias, frozen, gradient_bits, initialization, no_self_connections, gain, seed, mask, mask_length, weight_bits, count_scale)
 
 """
 How to create a one-to-one synapse. Zero means the default in every field except `struct_size` and `channels`.
@@ -1486,6 +1505,33 @@ synfire_population_desc(; dtype=0, channels=0, n_cells=0, height=0, width=0, low
     synfire_population_desc(sizeof(synfire_population_desc), dtype, channels, n_cells, height, width, lower, upper, sigma, frozen, reserved)
 
 """
+How to create a synapse with a delay for each connection. Zero means the default in every field except `struct_size`, the two lengths and `max_delay`.
+"""
+struct synfire_delayed_desc
+    struct_size::UInt32
+    dtype::Int32
+    n_inputs::Int64
+    n_outputs::Int64
+    max_delay::Int32
+    learn_delays::Int32
+    width::Float64
+    bias::Int32
+    frozen::Int32
+    gradient_bits::Int32
+    initialization::Int32
+    weight_bits::Int32
+    reserved::UInt32
+    gain::Float64
+    seed::UInt64
+    delays::Ptr{Float64}
+    delays_length::UInt64
+    mask::Ptr{UInt8}
+    mask_length::UInt64
+end
+synfire_delayed_desc(; dtype=0, n_inputs=0, n_outputs=0, max_delay=0, learn_delays=0, width=0, bias=0, frozen=0, gradient_bits=0, initialization=0, weight_bits=0, reserved=0, gain=0, seed=0, delays=C_NULL, delays_length=0, mask=C_NULL, mask_length=0) =
+    synfire_delayed_desc(sizeof(synfire_delayed_desc), dtype, n_inputs, n_outputs, max_delay, learn_delays, width, bias, frozen, gradient_bits, initialization, weight_bits, reserved, gain, seed, delays, delays_length, mask, mask_length)
+
+"""
 Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().
 """
 struct synfire_synapse_memory
@@ -1558,7 +1604,7 @@ The product of a synapse with its input: y = W x + b for every step and batch ro
 """
 struct synfire_synapse_forward_desc
     struct_size::UInt32
-    reserved::UInt32
+    round_delays::Int32
     n_steps::Int64
     batch::Int64
     input::synfire_buffer
@@ -1567,9 +1613,11 @@ struct synfire_synapse_forward_desc
     input_mask::synfire_buffer
     input_scale::synfire_buffer
     mask_channels::Int64
+    history::synfire_buffer
+    next_history::synfire_buffer
 end
-synfire_synapse_forward_desc(; reserved=0, n_steps=0, batch=0, input=C_NULL, output=C_NULL, n_active=C_NULL, input_mask=C_NULL, input_scale=C_NULL, mask_channels=0) =
-    synfire_synapse_forward_desc(sizeof(synfire_synapse_forward_desc), reserved, n_steps, batch, input, output, n_active, input_mask, input_scale, mask_channels)
+synfire_synapse_forward_desc(; round_delays=0, n_steps=0, batch=0, input=C_NULL, output=C_NULL, n_active=C_NULL, input_mask=C_NULL, input_scale=C_NULL, mask_channels=0, history=C_NULL, next_history=C_NULL) =
+    synfire_synapse_forward_desc(sizeof(synfire_synapse_forward_desc), round_delays, n_steps, batch, input, output, n_active, input_mask, input_scale, mask_channels, history, next_history)
 
 """
 The gradients of a product, from dL/dy.
@@ -1588,9 +1636,10 @@ struct synfire_synapse_backward_desc
     input_mask::synfire_buffer
     input_scale::synfire_buffer
     mask_channels::Int64
+    history::synfire_buffer
 end
-synfire_synapse_backward_desc(; add_gradients=0, n_steps=0, batch=0, grad_output=C_NULL, input=C_NULL, grad_input=C_NULL, n_active=C_NULL, add_input_gradient=0, reserved=0, input_mask=C_NULL, input_scale=C_NULL, mask_channels=0) =
-    synfire_synapse_backward_desc(sizeof(synfire_synapse_backward_desc), add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale, mask_channels)
+synfire_synapse_backward_desc(; add_gradients=0, n_steps=0, batch=0, grad_output=C_NULL, input=C_NULL, grad_input=C_NULL, n_active=C_NULL, add_input_gradient=0, reserved=0, input_mask=C_NULL, input_scale=C_NULL, mask_channels=0, history=C_NULL) =
+    synfire_synapse_backward_desc(sizeof(synfire_synapse_backward_desc), add_gradients, n_steps, batch, grad_output, input, grad_input, n_active, add_input_gradient, reserved, input_mask, input_scale, mask_channels, history)
 
 """
 Draws which neurons of each batch row dropout keeps, for all steps of a sequence: a mask and a factor, which products of synapses take (synfire_synapse_forward_desc::input_mask and synfire_synapse_forward_desc::input_scale).
@@ -1657,6 +1706,32 @@ synfire_optimizer_memory(; reserved=0, moment_bytes=0, state_bytes=0) =
     synfire_optimizer_memory(sizeof(synfire_optimizer_memory), reserved, moment_bytes, state_bytes)
 
 """
+How to create a communicator. Zero means the default in every field except `struct_size`. Since ABI 0.3.
+"""
+struct synfire_communicator_desc
+    struct_size::UInt32
+    transport::Int32
+    rank::Int32
+    size::Int32
+    id::Ptr{UInt8}
+    timeout_ns::Int64
+end
+synfire_communicator_desc(; transport=0, rank=0, size=0, id=C_NULL, timeout_ns=0) =
+    synfire_communicator_desc(sizeof(synfire_communicator_desc), transport, rank, size, id, timeout_ns)
+
+"""
+The properties of a communicator: synfire_communicator_get_properties(). Since ABI 0.3.
+"""
+struct synfire_communicator_properties
+    struct_size::UInt32
+    transport::Int32
+    rank::Int32
+    size::Int32
+end
+synfire_communicator_properties(; transport=0, rank=0, size=0) =
+    synfire_communicator_properties(sizeof(synfire_communicator_properties), transport, rank, size)
+
+"""
 How to create a network. Zero means the default in every field except `struct_size` and `n_steps`.
 """
 struct synfire_network_desc
@@ -1669,9 +1744,10 @@ struct synfire_network_desc
     n_slots::UInt32
     transient_arrays::Int32
     own_loss::Int32
+    communicator::synfire_communicator
 end
-synfire_network_desc(; dtype=0, n_steps=0, batch=0, seed=0, drop_last=0, n_slots=0, transient_arrays=0, own_loss=0) =
-    synfire_network_desc(sizeof(synfire_network_desc), dtype, n_steps, batch, seed, drop_last, n_slots, transient_arrays, own_loss)
+synfire_network_desc(; dtype=0, n_steps=0, batch=0, seed=0, drop_last=0, n_slots=0, transient_arrays=0, own_loss=0, communicator=C_NULL) =
+    synfire_network_desc(sizeof(synfire_network_desc), dtype, n_steps, batch, seed, drop_last, n_slots, transient_arrays, own_loss, communicator)
 
 """
 Memory of a network, in bytes: synfire_network_query_memory(). On a host context, device memory is ordinary memory.
@@ -1761,6 +1837,31 @@ synfire_network_array(; stage=C_NULL, role=0, reserved=0, buffer=C_NULL) =
     synfire_network_array(stage, role, reserved, buffer)
 
 """
+Rows of an array of a data set in a file: synfire_network_open_data(). Since ABI 0.3.
+"""
+struct synfire_data_file
+    path::Ptr{UInt8}
+    tensor::Ptr{UInt8}
+    stage::Ptr{UInt8}
+    role::Int32
+    reserved::UInt32
+end
+synfire_data_file(; path=C_NULL, tensor=C_NULL, stage=C_NULL, role=0, reserved=0) =
+    synfire_data_file(path, tensor, stage, role, reserved)
+
+"""
+How to read a data set that stays in files: synfire_network_open_data(). Zero means the default in every field except `struct_size`.
+"""
+struct synfire_network_data_desc
+    struct_size::UInt32
+    n_readers::UInt32
+    block_rows::Int64
+    window_blocks::Int64
+end
+synfire_network_data_desc(; n_readers=0, block_rows=0, window_blocks=0) =
+    synfire_network_data_desc(sizeof(synfire_network_data_desc), n_readers, block_rows, window_blocks)
+
+"""
 The result of one loss of a network: synfire_network_train_stages(), synfire_network_evaluate_stages(). Since ABI 0.3.
 """
 struct synfire_stage_result
@@ -1773,6 +1874,21 @@ synfire_stage_result(; stage=C_NULL, loss=0, n_counted=0, n_correct=0) =
     synfire_stage_result(stage, loss, n_counted, n_correct)
 
 """
+The monitor of one stage of a network: synfire_network_get_monitor(). Numbers that the stage does not have are NaN. Since ABI 0.3.
+"""
+struct synfire_network_monitor
+    struct_size::UInt32
+    reserved::UInt32
+    n_replays::UInt64
+    rate::Float64
+    silent::Float64
+    weight_norm::Float64
+    gradient_norm::Float64
+end
+synfire_network_monitor(; reserved=0, n_replays=0, rate=0, silent=0, weight_norm=0, gradient_norm=0) =
+    synfire_network_monitor(sizeof(synfire_network_monitor), reserved, n_replays, rate, silent, weight_norm, gradient_norm)
+
+"""
 Settings of synfire_network_create_from_file() that replace those of the file. Zero means that of the file in every field except `struct_size`.
 """
 struct synfire_network_file_desc
@@ -1782,9 +1898,12 @@ struct synfire_network_file_desc
     batch::Int64
     n_slots::UInt32
     replace_nonfinite::Int32
+    keep::Ptr{UInt8}
+    continues::Int32
+    reserved::UInt32
 end
-synfire_network_file_desc(; inference=0, n_steps=0, batch=0, n_slots=0, replace_nonfinite=0) =
-    synfire_network_file_desc(sizeof(synfire_network_file_desc), inference, n_steps, batch, n_slots, replace_nonfinite)
+synfire_network_file_desc(; inference=0, n_steps=0, batch=0, n_slots=0, replace_nonfinite=0, keep=C_NULL, continues=0, reserved=0) =
+    synfire_network_file_desc(sizeof(synfire_network_file_desc), inference, n_steps, batch, n_slots, replace_nonfinite, keep, continues, reserved)
 
 """
 An array of a file for an array of a network: synfire_network_load_arrays(). Since ABI 0.3.
@@ -1942,6 +2061,8 @@ mutable struct FunctionTable
     synfire_synapse_create_one_to_one::Ptr{Cvoid}
     synfire_synapse_query_memory_population::Ptr{Cvoid}
     synfire_synapse_create_population::Ptr{Cvoid}
+    synfire_synapse_query_memory_delayed::Ptr{Cvoid}
+    synfire_synapse_create_delayed::Ptr{Cvoid}
     synfire_synapse_query_memory_conv2d::Ptr{Cvoid}
     synfire_synapse_create_conv2d::Ptr{Cvoid}
     synfire_synapse_destroy::Ptr{Cvoid}
@@ -1969,6 +2090,11 @@ mutable struct FunctionTable
     synfire_optimizer_write::Ptr{Cvoid}
     synfire_optimizer_step::Ptr{Cvoid}
     synfire_graph_record_optimizer_step::Ptr{Cvoid}
+    synfire_communicator_create::Ptr{Cvoid}
+    synfire_communicator_destroy::Ptr{Cvoid}
+    synfire_communicator_get_properties::Ptr{Cvoid}
+    synfire_communicator_barrier::Ptr{Cvoid}
+    synfire_communicator_abort::Ptr{Cvoid}
     synfire_network_create::Ptr{Cvoid}
     synfire_network_destroy::Ptr{Cvoid}
     synfire_network_add_input::Ptr{Cvoid}
@@ -1985,12 +2111,14 @@ mutable struct FunctionTable
     synfire_network_set_scope::Ptr{Cvoid}
     synfire_network_set_mask::Ptr{Cvoid}
     synfire_network_set_class_weights::Ptr{Cvoid}
+    synfire_network_keep::Ptr{Cvoid}
     synfire_network_query_memory::Ptr{Cvoid}
     synfire_network_write_summary::Ptr{Cvoid}
     synfire_network_write_dot::Ptr{Cvoid}
     synfire_network_build::Ptr{Cvoid}
     synfire_network_set_data::Ptr{Cvoid}
     synfire_network_set_arrays::Ptr{Cvoid}
+    synfire_network_open_data::Ptr{Cvoid}
     synfire_network_train::Ptr{Cvoid}
     synfire_network_evaluate::Ptr{Cvoid}
     synfire_network_train_stages::Ptr{Cvoid}
@@ -2004,8 +2132,10 @@ mutable struct FunctionTable
     synfire_network_get_optimizer::Ptr{Cvoid}
     synfire_network_get_graph::Ptr{Cvoid}
     synfire_network_get_buffer::Ptr{Cvoid}
+    synfire_network_get_monitor::Ptr{Cvoid}
     synfire_network_get_memory_use::Ptr{Cvoid}
     synfire_network_save::Ptr{Cvoid}
+    synfire_network_save_shards::Ptr{Cvoid}
     synfire_network_save_to_memory::Ptr{Cvoid}
     synfire_network_load::Ptr{Cvoid}
     synfire_network_load_from_memory::Ptr{Cvoid}
@@ -2013,7 +2143,7 @@ mutable struct FunctionTable
     synfire_network_create_from_memory::Ptr{Cvoid}
     synfire_network_load_arrays::Ptr{Cvoid}
     synfire_network_load_arrays_from_memory::Ptr{Cvoid}
-    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
+    FunctionTable() = new(C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL, C_NULL)
 end
 const functions = FunctionTable()
 
@@ -2504,7 +2634,7 @@ end
 """
     synfire_layer_reset_state(layer, stream)
 
-Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; every other variable 0.
+Resets the state to its initial values: V = `v_reset` with hard reset, 0 with soft reset; every other variable 0, and no spikes in the history (synfire_layer_desc::history_steps).
 """
 @inline function synfire_layer_reset_state(layer, stream)
     address = functions.synfire_layer_reset_state
@@ -3547,6 +3677,28 @@ Creates a population code, a synapse whose arrays are the places and widths of i
 end
 
 """
+    synfire_synapse_query_memory_delayed(desc, memory)
+
+Computes how much memory a synapse with delays would take, before anything is allocated.
+"""
+@inline function synfire_synapse_query_memory_delayed(desc, memory)
+    address = functions.synfire_synapse_query_memory_delayed
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (Ptr{synfire_delayed_desc}, Ptr{synfire_synapse_memory}), desc, memory)
+end
+
+"""
+    synfire_synapse_create_delayed(context, desc, synapse)
+
+Creates a synapse with a delay for each connection.
+"""
+@inline function synfire_synapse_create_delayed(context, desc, synapse)
+    address = functions.synfire_synapse_create_delayed
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_delayed_desc}, Ptr{synfire_synapse}), context, desc, synapse)
+end
+
+"""
     synfire_synapse_query_memory_conv2d(desc, memory)
 
 Computes how much memory a convolution would take, before anything is allocated.
@@ -3844,6 +3996,61 @@ Appends a step of an optimiser, with the values `\"learning_rate\"`, `\"weight_d
 end
 
 """
+    synfire_communicator_create(context, desc, communicator)
+
+Creates a communicator: every rank of the group makes this call, and it returns when all have. The page \"Many machines\" has programs.
+"""
+@inline function synfire_communicator_create(context, desc, communicator)
+    address = functions.synfire_communicator_create
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_context, Ptr{synfire_communicator_desc}, Ptr{synfire_communicator}), context, desc, communicator)
+end
+
+"""
+    synfire_communicator_destroy(communicator)
+
+Destroys a communicator. It lives on as long as networks that use it. Other ranks are told when it is freed; where they may be waiting for this one, synfire_communicator_abort() tells them at once.
+"""
+@inline function synfire_communicator_destroy(communicator)
+    address = functions.synfire_communicator_destroy
+    address == C_NULL && not_loaded()
+    return ccall(address, Cvoid, (synfire_communicator,), communicator)
+end
+
+"""
+    synfire_communicator_get_properties(communicator, properties)
+
+Returns which rank this is, and of how many.
+"""
+@inline function synfire_communicator_get_properties(communicator, properties)
+    address = functions.synfire_communicator_get_properties
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_communicator, Ptr{synfire_communicator_properties}), communicator, properties)
+end
+
+"""
+    synfire_communicator_barrier(communicator)
+
+Waits until every rank has made this call: for example, until rank 0 has written a file that the others read.
+"""
+@inline function synfire_communicator_barrier(communicator)
+    address = functions.synfire_communicator_barrier
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_communicator,), communicator)
+end
+
+"""
+    synfire_communicator_abort(communicator)
+
+Gives up a group: calls of all ranks that wait for each other, also of this one on another thread, and all later ones return SYNFIRE_ERROR_PEER_LOST. For a program that cannot go on.
+"""
+@inline function synfire_communicator_abort(communicator)
+    address = functions.synfire_communicator_abort
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_communicator,), communicator)
+end
+
+"""
     synfire_network_create(context, desc, network)
 
 Creates a network without stages.
@@ -3912,7 +4119,7 @@ end
 """
     synfire_network_add_readout(network, name, reduction, of_spikes)
 
-Adds the readout. It has no values.
+Adds the readout.
 """
 @inline function synfire_network_add_readout(network, name, reduction, of_spikes)
     address = functions.synfire_network_add_readout
@@ -4020,6 +4227,17 @@ Sets the weights of the classes in a loss, as synfire_loss_desc::class_weights.
 end
 
 """
+    synfire_network_keep(network, names)
+
+Asks for arrays that training, evaluation and inference shall leave behind: synfire_network_get_buffer() gives them out. Each replay overwrites them with those of its own rows. A network keeps nothing that nobody asks for and no stage reads, and what is kept changes no bit of any result.
+"""
+@inline function synfire_network_keep(network, names)
+    address = functions.synfire_network_keep
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring), network, names)
+end
+
+"""
     synfire_network_query_memory(network, memory)
 
 Computes how much memory a network takes, before anything of it is allocated: all parts are made and all graphs recorded, for data without lengths and sample weights, on a device that only counts.
@@ -4083,6 +4301,17 @@ Sets a data set of R rows, as synfire_network_set_data(), with an array of its o
     address = functions.synfire_network_set_arrays
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_network, Int32, Int64, Ptr{synfire_network_array}, UInt64), network, set, n_rows, arrays, n_arrays)
+end
+
+"""
+    synfire_network_open_data(network, set, files, n_files, desc)
+
+Sets a data set of rows that stay in files, in place of synfire_network_set_data(): it may be larger than memory. Training and evaluation read the rows that they need and some ahead, window by window (synfire_network_data_desc), and compute the bits of the same rows in memory in the same order. In memory are three windows, and more of them if a batch has more rows than a window; of a data set of one window, its rows. On a CUDA context that memory is page-locked, and replays read it there.
+"""
+@inline function synfire_network_open_data(network, set, files, n_files, desc)
+    address = functions.synfire_network_open_data
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Int32, Ptr{synfire_data_file}, UInt64, Ptr{synfire_network_data_desc}), network, set, files, n_files, desc)
 end
 
 """
@@ -4229,6 +4458,17 @@ Returns a buffer, as synfire_network_get_synapse() returns a synapse.
 end
 
 """
+    synfire_network_get_monitor(network, stage, restart, monitor)
+
+Reads the monitor of a stage, which adds up inside the replays (synfire_network_keep()). Counts are integers and sums are in f64 in a fixed order, so that the numbers are the same on every machine. A call that trains, evaluates or infers begins anew; replays that the program launches itself are added. A call that fails may have changed what was added up.
+"""
+@inline function synfire_network_get_monitor(network, stage, restart, monitor)
+    address = functions.synfire_network_get_monitor
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, Int32, Ptr{synfire_network_monitor}), network, stage, restart, monitor)
+end
+
+"""
     synfire_network_get_memory_use(network, use)
 
 Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it made. synfire_network_query_memory() says before what it will need.
@@ -4248,6 +4488,17 @@ Saves a network as a safetensors file, which replaces the one at the path as a w
     address = functions.synfire_network_save
     address == C_NULL && not_loaded()
     return ccall(address, Int32, (synfire_network, Cstring), network, path)
+end
+
+"""
+    synfire_network_save_shards(network, path, shard_bytes, n_shards)
+
+Saves a network in files of limited size, as other tools do with large models. If its tensors have at most `shard_bytes` bytes, this is synfire_network_save(). Otherwise the tensors are divided among N files beside the path `\"NAME.safetensors\"`, `\"NAME-00001-of-0000N.safetensors\"` and so on, each a safetensors file of at most that many bytes of tensors, or with one larger tensor; and `\"NAME.safetensors.index.json\"` says which file has which tensor. Functions that load take the path of the index in place of that of a file.
+"""
+@inline function synfire_network_save_shards(network, path, shard_bytes, n_shards)
+    address = functions.synfire_network_save_shards
+    address == C_NULL && not_loaded()
+    return ccall(address, Int32, (synfire_network, Cstring, UInt64, Ptr{UInt64}), network, path, shard_bytes, n_shards)
 end
 
 """

@@ -151,29 +151,41 @@ function results_of(call, network::Network, losses)
 end
 
 """
-    Network(context, path; inference=false, replace_nonfinite=false, steps=0, batch=0, slots=0)
+    Network(context, path; inference=false, replace_nonfinite=false, continues=false, keep="", steps=0, batch=0, slots=0)
     Network(context, file; ...)
 
 The network of a file that [`save`](@ref) has written, or of the bytes that [`save_to_memory`](@ref) has returned: built,
 and with all that the file has. `inference=true` leaves the loss and the optimiser out; `replace_nonfinite=true`
-gives the input this value, even if the input of the file does not have it. The others may differ from the
-file; 0 is that of the file.
+gives the input this value, even if the input of the file does not have it, and `continues=true` the readouts theirs.
+`keep` has the names of arrays to keep, as [`network_keep!`](@ref) takes them. The others may differ from the file; 0 is
+that of the file.
 """
 function Network(context::Context, path::AbstractString; keywords...)
     network = Ref(LibSynfire.synfire_network(C_NULL))
-    check(LibSynfire.synfire_network_create_from_file(context, String(path), file_desc(; keywords...), network))
+    with_file_desc(; keywords...) do desc
+        check(LibSynfire.synfire_network_create_from_file(context, String(path), desc, network))
+    end
     return Network(context, network[])
 end
 function Network(context::Context, file::Vector{UInt8}; keywords...)
     network = Ref(LibSynfire.synfire_network(C_NULL))
-    check(LibSynfire.synfire_network_create_from_memory(context, file, length(file), file_desc(; keywords...), network))
+    with_file_desc(; keywords...) do desc
+        check(LibSynfire.synfire_network_create_from_memory(context, file, length(file), desc, network))
+    end
     return Network(context, network[])
 end
-file_desc(; inference::Bool=false, replace_nonfinite::Bool=false, steps::Integer=0, batch::Integer=0,
-          slots::Integer=0) =
-    Ref(LibSynfire.synfire_network_file_desc(inference=inference, replace_nonfinite=replace_nonfinite,
-                                             n_steps=whole_size("steps", steps), batch=whole_size("batch", batch),
-                                             n_slots=whole_size("slots", slots)))
+# The descriptor has the address of a text, which lives as long as the call.
+function with_file_desc(create; inference::Bool=false, replace_nonfinite::Bool=false, continues::Bool=false,
+                        keep::Union{Symbol,AbstractString}="", steps::Integer=0, batch::Integer=0, slots::Integer=0)
+    names = String(keep)
+    '\0' in names && throw(ArgumentError("keep contains a null character"))
+    GC.@preserve names begin
+        create(Ref(LibSynfire.synfire_network_file_desc(
+            inference=inference, replace_nonfinite=replace_nonfinite, continues=continues,
+            keep=isempty(names) ? C_NULL : pointer(names), n_steps=whole_size("steps", steps),
+            batch=whole_size("batch", batch), n_slots=whole_size("slots", slots))))
+    end
+end
 
 """
     save_to_memory(network) -> Vector{UInt8}
@@ -195,6 +207,34 @@ Loads what [`save_to_memory`](@ref) has returned into a network with the same st
 """
 function load_from_memory!(network::Network, file::Vector{UInt8})
     check(LibSynfire.synfire_network_load_from_memory(network, file, length(file)))
+    return network
+end
+
+"""
+    open_data!(network, set, files; readers=0, block_rows=0, window_blocks=0)
+
+Sets data that stay in files, and that may be larger than memory. `files` is a collection of named tuples of `role`, `path`
+and, if need be, `tensor` and `stage`; the rows of several files of an array follow each other. A path is that of an array of
+NumPy, or that of a safetensors file or of the index of its shards, of which `tensor` names an array.
+
+A block is `block_rows` rows that follow each other; the training rows of an epoch are permuted in windows of `window_blocks`
+blocks. `readers` threads (`n_readers` of the C ABI) read ahead. 0 is the default of each.
+
+    open_data!(network, :training, [(role=:inputs, path="rows.npy"),
+                                    (role=:labels, path="rows.safetensors", tensor="labels")])
+"""
+function open_data!(network::Network, set, files; readers::Integer=0, block_rows::Integer=0, window_blocks::Integer=0)
+    operands = Operands(network.context)
+    list = list!(operands, LibSynfire.synfire_data_file, [
+        LibSynfire.synfire_data_file(path=text!(operands, entry.path), tensor=text!(operands, get(entry, :tensor, nothing)),
+                                     stage=text!(operands, get(entry, :stage, nothing)),
+                                     role=constant("role", LibSynfire.array_names, entry.role))
+        for entry in files])
+    desc = Ref(LibSynfire.synfire_network_data_desc(n_readers=whole_size("readers", readers),
+                                                    block_rows=whole_size("block_rows", block_rows),
+                                                    window_blocks=whole_size("window_blocks", window_blocks)))
+    GC.@preserve operands check(LibSynfire.synfire_network_open_data(network, constant("set", LibSynfire.data_names, set),
+                                                                     list, length(list), desc))
     return network
 end
 

@@ -9,17 +9,18 @@ export forward!, backward!, convert_spikes!, count_spikes!, encode_bernoulli!, b
        replace_nonfinite!, reduce!, reduce_backward!, pool!, pool_backward!, upsample!, upsample_backward!, pad!,
        pad_backward!, normalize!, normalize_backward!, rate_loss!, loss!, scale_add!, combine!, combine_backward!,
        group_mean!, group_mean_backward!, update_parameter!, reset_rows!, read_rows!, write_rows!, copy_rows!,
-       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Network, one_to_one, population, conv2d, run_memory,
-       info, array_info, read_integers, add_array!, add_weights!, add_bias!, add_parameter!, set_factors!, add_input!,
-       add_dropout!, add_synapse!, add_neurons!, add_readout!, add_loss!, add_optimizer!, value, train_parameter!,
-       set_scope!, set_mask!, set_class_weights!, build!, set_data!, set_arrays!, train!, evaluate, infer!,
-       infer_arrays!, save, load!
+       snapshot!, restore!, dropout!, step!, Synapse, Optimizer, Communicator, Network, one_to_one, population, delayed,
+       conv2d, run_memory, info, array_info, read_integers, add_array!, add_weights!, add_bias!, add_parameter!,
+       set_factors!, barrier!, abort!, add_input!, add_dropout!, add_synapse!, add_neurons!, add_readout!, add_loss!,
+       add_optimizer!, value, train_parameter!, set_scope!, set_mask!, set_class_weights!, network_keep!, build!,
+       set_data!, set_arrays!, train!, evaluate, infer!, infer_arrays!, monitor, save, save_shards, load!
 
 # ---- Synapse ---------------------------------------------------------------------------------------------------------
 
 """
     Synapse(context; mask=(), input_kind=:spikes, inputs, outputs, dtype=:f32, bias=false, frozen=false,
-            gradient_bits=0, initialization=:uniform, gain=1, seed=0, weight_bits=0, count_scale=1)
+            gradient_bits=0, initialization=:uniform, no_self_connections=false, gain=1, seed=0, weight_bits=0,
+            count_scale=1)
     Synapse(f, context; ...)
 
 A synapse between two layers: arrays such as weights and a bias, and a product with an input.
@@ -38,6 +39,9 @@ How to create a synapse. Zero means the default in every field except `struct_si
   Default 0: 24 for spikes and counts, 32 for values. With 24, a weight whose input is active only where the gradient is
   below 2^-24 of its output's largest gets exactly 0. Ignored in f64.
 - `initialization`: One of `:uniform`, `:normal`, `:zero`. Default: uniform.
+- `no_self_connections`: `true`: no connection from input i to output i, as with a mask whose diagonal is 0: for a
+  recurrent synapse whose neurons do not read themselves. K must be N. Default: 0. Since ABI 0.3; before, it had to be
+  0.
 - `gain`: A factor on the initial weights, at most 1e30. Default: 1.
 - `seed`: Any number. Different seeds give independent weights.
 - `weight_bits`: Bits of the weights on their grid in f32 ([`forward!`](@ref) of a synapse): 8, 16, 24 or 0. Default 0:
@@ -71,11 +75,11 @@ destroy(::Synapse, handle) = LibSynfire.synfire_synapse_destroy(handle)
 Base.show(io::IO, synapse::Synapse) = print(io, "Synapse", isopen(synapse) ? "" : " (closed)")
 
 function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs, outputs, dtype=:f32, bias::Bool=false,
-                         frozen::Bool=false, gradient_bits=0, initialization=:uniform, gain=1, seed=0, weight_bits=0,
-                         count_scale=1, unknown...)
+                         frozen::Bool=false, gradient_bits=0, initialization=:uniform, no_self_connections::Bool=false,
+                         gain=1, seed=0, weight_bits=0, count_scale=1, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:mask, :input_kind, :inputs, :outputs, :dtype, :bias, :frozen,
-                                                :gradient_bits, :initialization, :gain, :seed, :weight_bits,
-                                                :count_scale))
+                                                :gradient_bits, :initialization, :no_self_connections, :gain, :seed,
+                                                :weight_bits, :count_scale))
     operands = Operands(context)
     mask_list = list!(operands, UInt8, mask)
     return Request(operands, LibSynfire.synfire_synapse_desc(
@@ -89,6 +93,7 @@ function synapse_request(context::Context; mask=(), input_kind=:spikes, inputs, 
         frozen=frozen,
         gradient_bits=gradient_bits,
         initialization=constant("initialization", LibSynfire.initialization_names, initialization),
+        no_self_connections=no_self_connections,
         gain=gain,
         seed=seed,
         weight_bits=weight_bits,
@@ -162,11 +167,64 @@ function optimizer_request(context::Context; kind=:sgd, nesterov::Bool=false, ba
         clip_norm=clip_norm))
 end
 
+# ---- Communicator ----------------------------------------------------------------------------------------------------
+
+"""
+    Communicator(context; id=nothing, transport=:auto, rank=0, size=0, timeout_ns=0)
+    Communicator(f, context; ...)
+
+One rank of a group that trains a network together: `communicator` of [`Network`](@ref). Since ABI 0.3.
+
+How to create a communicator. Zero means the default in every field except `struct_size`. Since ABI 0.3.
+
+- `id`: The name of the group among those of the process, 1 to 64 bytes: ranks of one name belong together. `nothing`:
+  the group without a name. For `:loopback` alone.
+- `transport`: One of `:auto`, `:loopback`, `:mpi`.
+- `rank`: This rank, 0 to `size` - 1; another one on every thread or process of the group. 0 if `size` is 0.
+- `size`: How many ranks the group has, at most 65,536. Default 0: rank and size are those of the environment, from the
+  first of these pairs of variables that is there: `SYNFIRE_RANK` and `SYNFIRE_WORLD_SIZE`, `OMPI_COMM_WORLD_RANK` and
+  `OMPI_COMM_WORLD_SIZE`, `PMI_RANK` and `PMI_SIZE`, `SLURM_PROCID` and `SLURM_NTASKS`; without any, those of MPI. What
+  MPI says must agree with both.
+- `timeout_ns`: The longest wait for the other ranks, in nanoseconds. Default: 60 seconds. A negative value waits for
+  ever.
+"""
+mutable struct Communicator <: Handle
+    handle::LibSynfire.synfire_communicator
+    is_open::Threads.Atomic{Int}
+    context::Context
+    keeps::Vector{Any}    # what it uses
+
+    function Communicator(context::Context; arguments...)
+        request = communicator_request(context; arguments...)
+        handle = Ref(LibSynfire.synfire_communicator(C_NULL))
+        check(LibSynfire.synfire_communicator_create(context, request, handle))
+        communicator = adopt(new(handle[], Threads.Atomic{Int}(1), context, Any[]))
+        return keep!(communicator, request.operands.handles...)
+    end
+end
+
+Communicator(f, context::Context; arguments...) = with_handle(f, Communicator(context; arguments...))
+
+destroy(::Communicator, handle) = LibSynfire.synfire_communicator_destroy(handle)
+
+Base.show(io::IO, communicator::Communicator) = print(io, "Communicator", isopen(communicator) ? "" : " (closed)")
+
+function communicator_request(context::Context; id=nothing, transport=:auto, rank=0, size=0, timeout_ns=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:id, :transport, :rank, :size, :timeout_ns))
+    operands = Operands(context)
+    return Request(operands, LibSynfire.synfire_communicator_desc(
+        id=text!(operands, id),
+        transport=constant("transport", LibSynfire.transport_names, transport),
+        rank=rank,
+        size=size,
+        timeout_ns=timeout_ns))
+end
+
 # ---- Network ---------------------------------------------------------------------------------------------------------
 
 """
-    Network(context; dtype=:f32, steps, batch=1, seed=0, drop_last=false, slots=0, transient_arrays=false,
-            own_loss=:none)
+    Network(context; communicator=nothing, dtype=:f32, steps, batch=1, seed=0, drop_last=false, slots=0,
+            transient_arrays=false, own_loss=:none)
     Network(f, context; ...)
 
 Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
@@ -174,6 +232,11 @@ graphs. It uses nothing but the functions above, so its results have the bits of
 
 How to create a network. Zero means the default in every field except `struct_size` and `steps`.
 
+- `communicator`: The ranks that train and evaluate the network together, each a part of the rows of every batch: rank r
+  of W ranks has the rows from the integer part of r B / W to that of (r + 1) B / W. Each rank makes the same calls with
+  the same stages, values and data; building, new data, training and evaluation are calls that wait for the other ranks,
+  and compare. Results and files have the bits of one rank. Inference is each rank's own, with all B rows. `batch` must
+  be at least W, `own_loss` 0, and graphs of training and evaluation are not given out. `nothing`: none. Since ABI 0.3.
 - `dtype`: Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
 - `steps`: Steps T of one replay, at least 1.
 - `batch`: Batch rows B, at most 2^32 - 1. Default: 1.
@@ -184,9 +247,10 @@ How to create a network. Zero means the default in every field except `struct_si
   batch is smaller.
 - `slots`: As `slots`, of the inference graph. Default: 0.
 - `transient_arrays`: `true`: spikes and potentials between the stages and their gradients are transient (`:transient`),
-  which takes less memory, and [`Buffer`](@ref) does not give them out. Where a layer of the network has fewer active
-  rows than the batch (`LibSynfire.synfire_layer_set_n_active`), what belongs to other rows is then undefined. A network
-  that is made of a file has 0. Default: 0. @since ABI 0.3
+  which takes less memory, and [`Buffer`](@ref) gives out only those that the program has asked for
+  ([`network_keep!`](@ref)). Where a layer of the network has fewer active rows than the batch
+  (`LibSynfire.synfire_layer_set_n_active`), what belongs to other rows is then undefined. A network that is made of a
+  file has 0. Default: 0. @since ABI 0.3
 - `own_loss`: One of `:none`, `:continues`, `:starts`: a program may compute gradients itself. The network then needs an
   optimiser, and no loss, and `transient_arrays` must be 0, because the two graphs pass arrays on to each other.
   Default: `:none`. Since ABI 0.3.
@@ -215,12 +279,14 @@ destroy(::Network, handle) = LibSynfire.synfire_network_destroy(handle)
 
 Base.show(io::IO, network::Network) = print(io, "Network", isopen(network) ? "" : " (closed)")
 
-function network_request(context::Context; dtype=:f32, steps, batch=1, seed=0, drop_last::Bool=false, slots=0,
-                         transient_arrays::Bool=false, own_loss=:none, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:dtype, :steps, :batch, :seed, :drop_last, :slots, :transient_arrays,
-                                                :own_loss))
+function network_request(context::Context; communicator::Union{Communicator,Nothing}=nothing, dtype=:f32, steps,
+                         batch=1, seed=0, drop_last::Bool=false, slots=0, transient_arrays::Bool=false, own_loss=:none,
+                         unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:communicator, :dtype, :steps, :batch, :seed, :drop_last, :slots,
+                                                :transient_arrays, :own_loss))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_network_desc(
+        communicator=handle!(operands, communicator),
         dtype=constant("dtype", LibSynfire.dtype_names, dtype),
         n_steps=whole_size("steps", steps),
         batch=whole_size("batch", batch),
@@ -358,6 +424,89 @@ function query_memory(::typeof(population), context::Context; arguments...)
             gradient_bytes=Int(memory[].gradient_bytes))
 end
 
+# ---- delayed ---------------------------------------------------------------------------------------------------------
+
+"""
+    delayed(context; delays=(), mask=(), dtype=:f32, inputs, outputs, max_delay, learn_delays=false, width=0,
+            bias=false, frozen=false, gradient_bits=0, initialization=:uniform, weight_bits=0, gain=1, seed=0) ->
+            Synapse
+    delayed(f, context; ...)
+
+Creates a synapse with a delay for each connection.
+
+How to create a synapse with a delay for each connection. Zero means the default in every field except `struct_size`,
+the two lengths and `max_delay`.
+
+- `delays`: The delays `[K, N]` at the start, each from 0 to M, and whole if they are fixed. Read during the call.
+  Default: drawn with `seed`, uniform from 0 to M.
+- `mask`: As `mask` of [`Synapse`](@ref): connections `[K, N]`.
+- `dtype`: Type of the arrays, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+- `inputs`: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+- `outputs`: Outputs N, at least 1.
+- `max_delay`: The longest delay M in steps, 1 to 255.
+- `learn_delays`: `true`: delays are learnt. Default `false`: they are fixed, whole, and have no gradient.
+- `width`: The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must be 0
+  with fixed delays.
+- `bias`: `true`: with a bias. Default `false`: without.
+- `frozen`: `true`: without gradients. Default `false`: with.
+- `gradient_bits`: As `gradient_bits` of [`Synapse`](@ref).
+- `initialization`: As `initialization` of [`Synapse`](@ref), of weights and bias.
+- `weight_bits`: As `weight_bits` of [`Synapse`](@ref), of the w[n, k, d].
+- `gain`: A factor on the initial weights, at most 1e30. Default: 1.
+- `seed`: Any number. Different seeds give independent weights and delays.
+"""
+function delayed(context::Context; arguments...)
+    request = delayed_request(context; arguments...)
+    handle = Ref(LibSynfire.synfire_synapse(C_NULL))
+    check(LibSynfire.synfire_synapse_create_delayed(context, request, handle))
+    return Synapse(context, handle[])
+end
+
+delayed(f, context::Context; arguments...) = with_handle(f, delayed(context; arguments...))
+
+function delayed_request(context::Context; delays=(), mask=(), dtype=:f32, inputs, outputs, max_delay,
+                         learn_delays::Bool=false, width=0, bias::Bool=false, frozen::Bool=false, gradient_bits=0,
+                         initialization=:uniform, weight_bits=0, gain=1, seed=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:delays, :mask, :dtype, :inputs, :outputs, :max_delay, :learn_delays,
+                                                :width, :bias, :frozen, :gradient_bits, :initialization, :weight_bits,
+                                                :gain, :seed))
+    operands = Operands(context)
+    delays_list = list!(operands, Float64, delays)
+    mask_list = list!(operands, UInt8, mask)
+    return Request(operands, LibSynfire.synfire_delayed_desc(
+        delays=pointer_or_null(delays_list),
+        delays_length=length(delays_list),
+        mask=pointer_or_null(mask_list),
+        mask_length=length(mask_list),
+        dtype=constant("dtype", LibSynfire.dtype_names, dtype),
+        n_inputs=whole_size("inputs", inputs),
+        n_outputs=whole_size("outputs", outputs),
+        max_delay=max_delay,
+        learn_delays=learn_delays,
+        width=width,
+        bias=bias,
+        frozen=frozen,
+        gradient_bits=gradient_bits,
+        initialization=constant("initialization", LibSynfire.initialization_names, initialization),
+        weight_bits=weight_bits,
+        gain=gain,
+        seed=seed))
+end
+
+"""
+    query_memory(delayed, context; ...) -> NamedTuple
+
+The bytes that what [`delayed`](@ref) makes with these arguments takes on its device,
+before anything is allocated.
+"""
+function query_memory(::typeof(delayed), context::Context; arguments...)
+    request = delayed_request(context; arguments...)
+    memory = Ref(LibSynfire.synfire_synapse_memory())
+    GC.@preserve request check(LibSynfire.synfire_synapse_query_memory_delayed(request.desc, memory))
+    return (weight_bytes=Int(memory[].weight_bytes), derived_bytes=Int(memory[].derived_bytes),
+            gradient_bytes=Int(memory[].gradient_bytes))
+end
+
 # ---- conv2d ----------------------------------------------------------------------------------------------------------
 
 """
@@ -484,10 +633,13 @@ end
 function forward_request(context::Context, layer::Layer; x=nothing, spikes=nothing, v_init=nothing, v_final=nothing,
                          v_seq=nothing, h_seq=nothing, w_init=nothing, w_final=nothing, w_seq=nothing,
                          synapse::Union{Synapse,Nothing}=nothing, synapse_input=nothing, active=nothing, state_init=(),
-                         state_final=(), state_seq=(), tape=:recompute, in_place::Bool=false, unknown...)
+                         state_final=(), state_seq=(), recurrent_synapse::Union{Synapse,Nothing}=nothing,
+                         spikes_init=nothing, spikes_final=nothing, tape=:recompute, in_place::Bool=false,
+                         recurrent_delay=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:x, :spikes, :v_init, :v_final, :v_seq, :h_seq, :w_init, :w_final,
                                                 :w_seq, :synapse, :synapse_input, :active, :state_init, :state_final,
-                                                :state_seq, :tape, :in_place))
+                                                :state_seq, :recurrent_synapse, :spikes_init, :spikes_final, :tape,
+                                                :in_place, :recurrent_delay))
     synapse === nothing && x === nothing && throw(UndefKeywordError(:x))
     synapse !== nothing && synapse_input === nothing && throw(UndefKeywordError(:synapse_input))
     operands = Operands(context, layer.neurons)
@@ -513,14 +665,19 @@ function forward_request(context::Context, layer::Layer; x=nothing, spikes=nothi
         n_state_final=length(state_final_list),
         state_seq=pointer_or_null(state_seq_list),
         n_state_seq=length(state_seq_list),
+        recurrent_synapse=handle!(operands, recurrent_synapse),
+        spikes_init=buffer!(operands, spikes_init),
+        spikes_final=buffer!(operands, spikes_final),
         tape=constant("tape", LibSynfire.tape_names, tape),
-        in_place=in_place))
+        in_place=in_place,
+        recurrent_delay=recurrent_delay))
 end
 
 """
     forward!(graph, layer; x=nothing, spikes=nothing, v_init=nothing, v_final=nothing, v_seq=nothing, h_seq=nothing,
              w_init=nothing, w_final=nothing, w_seq=nothing, synapse=nothing, synapse_input=nothing, active=nothing,
-             state_init=(), state_final=(), state_seq=(), tape=:recompute, in_place=false)
+             state_init=(), state_final=(), state_seq=(), recurrent_synapse=nothing, spikes_init=nothing,
+             spikes_final=nothing, tape=:recompute, in_place=false, recurrent_delay=0)
 
 Appends a forward pass. All checks happen here, none at launch. A layer may occur in a graph any number of times: each
 forward that starts from the layer's state continues from the state that the previous one left.
@@ -547,7 +704,8 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `synapse_input`: The synapse's input, as `input` of [`forward!`](@ref) of a synapse. Given exactly if `synapse` is.
   The backward reads it again for gradients of weights, so it must not change until then.
 - `active`: As `active` of [`forward!`](@ref) of a synapse: X of other rows is +0, and they count in no gradient of the
-  synapse, nor do rows that are not active in the layer (`LibSynfire.synfire_layer_set_n_active`). Only with `synapse`.
+  synapse, nor do rows that are not active in the layer (`LibSynfire.synfire_layer_set_n_active`). The same holds for
+  the recurrent synapse. Only with `synapse`.
 - `state_init`: As `w_init`, of the variables beyond V and W that a model with three or four has: all of them if
   `v_init` is given, else none. Default: none. Given as `(name=buffer,)`. A name is that of a variable of the model,
   such as `:g_inhibitory`; not V. W has fields of its own and is accepted here too, as `:w` or by the model's name for
@@ -558,9 +716,18 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `state_seq`: As `w_seq`, of those variables. Default: none. Given as `(name=buffer,)`. A name is that of a variable of
   the model, such as `:g_inhibitory`; not V. W has fields of its own and is accepted here too, as `:w` or by the model's
   name for it. A buffer is the values, of the type and shape of the fields for W.
+- `recurrent_synapse`: A synapse from the layer's spikes to its X: of spikes, with N inputs, N outputs and the type of
+  the layer's arithmetic. It may be `synapse` itself. Default: `nothing`, no recurrence; LI has none. Since ABI 0.3.
+- `spikes_init`: Spikes of the `recurrent_delay` steps before the first, the earliest step first, read: `:bits` `[cld(N,
+  32), B, recurrent_delay]`. Given exactly if `v_init` and `recurrent_synapse` are; the layer's history is then neither
+  read nor written. Since ABI 0.3.
+- `spikes_final`: Spikes of the last `recurrent_delay` steps likewise, written: the `spikes_init` of the window that
+  follows. Optional; only with `recurrent_synapse`. Since ABI 0.3.
 - `tape`: One of `:recompute`, `:none`, `:store`, `:store_narrow`. Default: recompute.
 - `in_place`: `true`: a tape mode that stores H writes it over X, which must have the type in which H is stored.
   Gradients of parameters cannot then be computed, except after a synapse. Default `false`: H has memory of its own.
+- `recurrent_delay`: Steps from a spike to its effect, with `recurrent_synapse`: 1 to `history_steps`. Otherwise 0.
+  Since ABI 0.3.
 """
 forward!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_forward, forward_request(graph.context, layer; arguments...), graph, layer)
@@ -579,14 +746,16 @@ forward!(layer::Layer; stream=nothing, arguments...) =
 function backward_request(context::Context, layer::Layer; grad_spike_seq=nothing, grad_v_seq=nothing,
                           grad_v_final=nothing, grad_x_seq=nothing, grad_v_init=nothing, grad_w_seq=nothing,
                           grad_w_final=nothing, grad_w_init=nothing, parameter_gradients=(), grad_synapse_input=nothing,
-                          grad_state_seq=(), grad_state_final=(), grad_state_init=(), in_place::Bool=false, of=nothing,
+                          grad_state_seq=(), grad_state_final=(), grad_state_init=(), grad_spikes_final=nothing,
+                          grad_spikes_init=nothing, in_place::Bool=false, of=nothing,
                           add_parameter_gradients::Bool=false, add_synapse_gradients::Bool=false,
                           add_input_gradient::Bool=false, skip_synapse_gradients::Bool=false, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:grad_spike_seq, :grad_v_seq, :grad_v_final, :grad_x_seq, :grad_v_init,
                                                 :grad_w_seq, :grad_w_final, :grad_w_init, :parameter_gradients,
                                                 :grad_synapse_input, :grad_state_seq, :grad_state_final,
-                                                :grad_state_init, :in_place, :of, :add_parameter_gradients,
-                                                :add_synapse_gradients, :add_input_gradient, :skip_synapse_gradients))
+                                                :grad_state_init, :grad_spikes_final, :grad_spikes_init, :in_place, :of,
+                                                :add_parameter_gradients, :add_synapse_gradients, :add_input_gradient,
+                                                :skip_synapse_gradients))
     operands = Operands(context, layer.neurons)
     parameter_gradients_list = named_buffers!(operands, LibSynfire.synfire_parameter_gradient, parameter_gradients)
     grad_state_seq_list = named_buffers!(operands, LibSynfire.synfire_state_buffer, grad_state_seq)
@@ -610,6 +779,8 @@ function backward_request(context::Context, layer::Layer; grad_spike_seq=nothing
         n_grad_state_final=length(grad_state_final_list),
         grad_state_init=pointer_or_null(grad_state_init_list),
         n_grad_state_init=length(grad_state_init_list),
+        grad_spikes_final=buffer!(operands, grad_spikes_final),
+        grad_spikes_init=buffer!(operands, grad_spikes_init),
         in_place=in_place,
         forward=of === nothing ? 0 : whole_size("of", of) + 1,
         add_parameter_gradients=add_parameter_gradients,
@@ -622,8 +793,9 @@ end
     backward!(graph, layer; grad_spike_seq=nothing, grad_v_seq=nothing, grad_v_final=nothing, grad_x_seq=nothing,
               grad_v_init=nothing, grad_w_seq=nothing, grad_w_final=nothing, grad_w_init=nothing,
               parameter_gradients=(), grad_synapse_input=nothing, grad_state_seq=(), grad_state_final=(),
-              grad_state_init=(), in_place=false, of=nothing, add_parameter_gradients=false,
-              add_synapse_gradients=false, add_input_gradient=false, skip_synapse_gradients=false)
+              grad_state_init=(), grad_spikes_final=nothing, grad_spikes_init=nothing, in_place=false, of=nothing,
+              add_parameter_gradients=false, add_synapse_gradients=false, add_input_gradient=false,
+              skip_synapse_gradients=false)
 
 Appends a backward pass through time for a forward of the layer: the one that `of` names, else the one recorded last in
 this graph, else the one that was recorded or run last anywhere. If that forward does not run in the same replay,
@@ -664,18 +836,24 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `grad_state_init`: As `grad_w_init`, of those variables. Default: none. Given as `(name=buffer,)`. A name is that of a
   variable of the model, such as `:g_inhibitory`; not V. W has fields of its own and is accepted here too, as `:w` or by
   the model's name for it. A buffer is the values, of the type and shape of the fields for W.
+- `grad_spikes_final`: dL/dS of the last `recurrent_delay` steps, read; added to that of these steps: the
+  `grad_spikes_init` of the window that follows. f32 (f64 in an f64 layer). Optional; only after a forward with a
+  recurrent synapse. Since ABI 0.3.
+- `grad_spikes_init`: dL/dS of the `recurrent_delay` steps before the first one, written: +0 where no step reads them.
+  f32 (f64 in an f64 layer). Optional; only after a forward with a recurrent synapse. Since ABI 0.3.
 - `in_place`: `true`: `grad_x_seq` may use the memory of `grad_spike_seq`, with the same type and pitch. Default
   `false`: this is refused.
 - `of`: In a graph: which forward of the layer, by the number that [`last_operation`](@ref) gave for it. Default: the
   newest forward of the layer in the graph or, where it has none, the forward that was recorded or run last anywhere.
 - `add_parameter_gradients`: `true`: gradients of parameters are added to the contents of their buffers, in f64, and
   rounded once. Default `false`: they replace the contents.
-- `add_synapse_gradients`: `true`: gradients of weights and bias are added to what the synapse holds. Default `false`:
-  they replace it.
+- `add_synapse_gradients`: `true`: gradients of weights and bias are added to what the synapse, and the recurrent one,
+  holds. Default `false`: they replace it. If both are the same synapse, the recurrent gradients are added to the
+  others.
 - `add_input_gradient`: `true`: dL/d(input) is added to what `grad_synapse_input` holds. Default `false`: it replaces
   it.
-- `skip_synapse_gradients`: `true`: gradients of weights and bias are not computed, and the synapse's are left as they
-  are. Default 0.
+- `skip_synapse_gradients`: `true`: gradients of weights and bias are not computed, and those of the synapse, and of the
+  recurrent one, are left as they are. Default 0.
 """
 backward!(graph::Graph, layer::Layer; arguments...) =
     record!(LibSynfire.synfire_graph_record_backward,
@@ -2402,8 +2580,8 @@ Appends a copy of rows of the state of one layer to another.
 
 Rows of the state of one layer to copy to another.
 
-- `source`: The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is written:
-  its rows can be copied to other rows of it.
+- `source`: The layer to read, of the same model, number of neurons, arithmetic and number of steps in its history. It
+  may be the layer that is written: its rows can be copied to other rows of it.
 - `rows`: Batch rows of `source`: a number or a range, counted from 1. Default: all.
 - `to`: First batch row that is written, counted from 1.
 """
@@ -2476,9 +2654,10 @@ restore!(graph::Graph, layer::Layer; arguments...) =
 # ---- forward! --------------------------------------------------------------------------------------------------------
 
 function synapse_forward_request(context::Context; input, output, active=nothing, input_mask=nothing,
-                                 input_scale=nothing, steps, batch=1, mask_channels=0, unknown...)
-    isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :input_mask, :input_scale, :steps, :batch,
-                                                :mask_channels))
+                                 input_scale=nothing, history=nothing, next_history=nothing, round_delays::Bool=false,
+                                 steps, batch=1, mask_channels=0, unknown...)
+    isempty(unknown) || throw_unknown(unknown, (:input, :output, :active, :input_mask, :input_scale, :history,
+                                                :next_history, :round_delays, :steps, :batch, :mask_channels))
     input_mask !== nothing && input_scale === nothing && throw(UndefKeywordError(:input_scale))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_forward_desc(
@@ -2487,14 +2666,17 @@ function synapse_forward_request(context::Context; input, output, active=nothing
         n_active=buffer!(operands, active),
         input_mask=buffer!(operands, input_mask),
         input_scale=buffer!(operands, input_scale),
+        history=buffer!(operands, history),
+        next_history=buffer!(operands, next_history),
+        round_delays=round_delays,
         n_steps=whole_size("steps", steps),
         batch=whole_size("batch", batch),
         mask_channels=mask_channels))
 end
 
 """
-    forward!(graph, synapse; input, output, active=nothing, input_mask=nothing, input_scale=nothing, steps, batch=1,
-             mask_channels=0)
+    forward!(graph, synapse; input, output, active=nothing, input_mask=nothing, input_scale=nothing, history=nothing,
+             next_history=nothing, round_delays=false, steps, batch=1, mask_channels=0)
 
 Appends the product of a synapse with its input.
 
@@ -2509,6 +2691,13 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `input_mask`: Dropout: inputs `[K, B]` that count in every step, `:bits` (`[cld(K, 32), B]` words), as
   [`dropout!`](@ref) draws them, read. Others count as +0. Default: all inputs count, and nothing is scaled.
 - `input_scale`: The factor on W x, f32 (f64 in an f64 synapse), read. Needed with `input_mask`, and only with it.
+- `history`: The spikes of the last M steps before step 0, the earliest one first, for a synapse with delays; any other
+  one refuses it. `:bits` (`[cld(K, 32), B, M]` words), read. Default: there were none. Since ABI 0.3.
+- `next_history`: The `history` of the next T steps, likewise, written; rows that are not active get theirs of
+  `history`. Must not overlap `history`, which the backward reads: copy it there after that. Since ABI 0.3.
+- `round_delays`: `true`: a synapse with learnt delays rounds each D[n, k] to the nearest step, half-way ones up: w[n,
+  k, d] is W[n, k] there and 0 elsewhere, as in an evaluation. Default 0. Has no effect on other synapses. Since ABI
+  0.3.
 - `steps`: Steps T, at least 1.
 - `batch`: Batch rows B. Default: 1.
 - `mask_channels`: Dropout of whole channels: `input_mask` is `[mask_channels, B]`, and input i uses bit i mod
@@ -2531,10 +2720,11 @@ forward!(synapse::Synapse; stream=nothing, arguments...) =
 # ---- backward! -------------------------------------------------------------------------------------------------------
 
 function synapse_backward_request(context::Context; grad_output, input=nothing, grad_input=nothing, active=nothing,
-                                  input_mask=nothing, input_scale=nothing, add_gradients::Bool=false, steps, batch=1,
-                                  add_input_gradient::Bool=false, mask_channels=0, unknown...)
+                                  input_mask=nothing, input_scale=nothing, history=nothing, add_gradients::Bool=false,
+                                  steps, batch=1, add_input_gradient::Bool=false, mask_channels=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:grad_output, :input, :grad_input, :active, :input_mask, :input_scale,
-                                                :add_gradients, :steps, :batch, :add_input_gradient, :mask_channels))
+                                                :history, :add_gradients, :steps, :batch, :add_input_gradient,
+                                                :mask_channels))
     input_mask !== nothing && input_scale === nothing && throw(UndefKeywordError(:input_scale))
     operands = Operands(context)
     return Request(operands, LibSynfire.synfire_synapse_backward_desc(
@@ -2544,6 +2734,7 @@ function synapse_backward_request(context::Context; grad_output, input=nothing, 
         n_active=buffer!(operands, active),
         input_mask=buffer!(operands, input_mask),
         input_scale=buffer!(operands, input_scale),
+        history=buffer!(operands, history),
         add_gradients=add_gradients,
         n_steps=whole_size("steps", steps),
         batch=whole_size("batch", batch),
@@ -2553,7 +2744,8 @@ end
 
 """
     backward!(graph, synapse; grad_output, input=nothing, grad_input=nothing, active=nothing, input_mask=nothing,
-              input_scale=nothing, add_gradients=false, steps, batch=1, add_input_gradient=false, mask_channels=0)
+              input_scale=nothing, history=nothing, add_gradients=false, steps, batch=1, add_input_gradient=false,
+              mask_channels=0)
 
 Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph; with
 `add_gradients` its gradients add up.
@@ -2570,6 +2762,8 @@ Each buffer is a [`Buffer`](@ref), or an array whose memory is used directly.
 - `active`: As `active` of [`forward!`](@ref) of a synapse: other rows count nowhere, and their dL/dx is +0.
 - `input_mask`: As `input_mask` of [`forward!`](@ref) of a synapse, and the same as in the forward.
 - `input_scale`: As `input_scale` of [`forward!`](@ref) of a synapse, and the same as in the forward.
+- `history`: As `history` of [`forward!`](@ref) of a synapse, and the same as in the forward: its spikes count in the
+  gradients of the arrays, and have no dL/dx. Since ABI 0.3.
 - `add_gradients`: `true`: gradients of weights and bias are added to what the synapse holds. Default `false`: they
   replace it.
 - `steps`: Steps T, at least 1.
@@ -2840,8 +3034,8 @@ Describes a synapse.
 - `takes_mask`: `true`: a synapse of this kind can be created with a mask of connections.
 - `takes_dropout`: `true`: its products take dropout: `input_mask` of [`forward!`](@ref) of a synapse.
 - `gradient_bits`: The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
-- `kind`: The kind: `:dense`, `:one_to_one`, `:conv2d`, `:population` or `:normalization`. A constant string that lives
-  as long as the library.
+- `kind`: The kind: `:dense`, `:one_to_one`, `:conv2d`, `:population`, `:delayed` or `:normalization`. A constant string
+  that lives as long as the library.
 - `weight_bits`: The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.
 - `has_mask`: `true`: it was created with a mask of connections.
 """
@@ -3021,6 +3215,49 @@ function query_memory(optimizer::Optimizer)
     return (moment_bytes=Int(memory[].moment_bytes), state_bytes=Int(memory[].state_bytes))
 end
 
+# ---- communicator: properties ----------------------------------------------------------------------------------------
+
+"""
+    properties(communicator) -> NamedTuple
+
+Returns which rank this is, and of how many.
+
+- `transport`: One of `:auto`, `:loopback`, `:mpi`, but `:auto`.
+- `rank`: This rank.
+- `size`: How many ranks there are.
+"""
+function properties(communicator::Communicator)
+    properties = Ref(LibSynfire.synfire_communicator_properties())
+    check(LibSynfire.synfire_communicator_get_properties(communicator, properties))
+    return (transport=constant_name(LibSynfire.transport_names, properties[].transport), rank=Int(properties[].rank),
+            size=Int(properties[].size))
+end
+
+# ---- communicator: barrier! ------------------------------------------------------------------------------------------
+
+"""
+    barrier!(communicator)
+
+Waits until every rank has made this call: for example, until rank 0 has written a file that the others read.
+"""
+function barrier!(communicator::Communicator)
+    check(LibSynfire.synfire_communicator_barrier(communicator))
+    return communicator
+end
+
+# ---- communicator: abort! --------------------------------------------------------------------------------------------
+
+"""
+    abort!(communicator)
+
+Gives up a group: calls of all ranks that wait for each other, also of this one on another thread, and all later ones
+return `SYNFIRE_ERROR_PEER_LOST`. For a program that cannot go on.
+"""
+function abort!(communicator::Communicator)
+    check(LibSynfire.synfire_communicator_abort(communicator))
+    return communicator
+end
+
 # ---- network: add_input! ---------------------------------------------------------------------------------------------
 
 """
@@ -3085,7 +3322,7 @@ end
 """
     add_readout!(network, name, reduction, of_spikes=false)
 
-Adds the readout. It has no values.
+Adds the readout.
 
 - `reduction`: One of `:sum`, `:mean`, `:max`, `:last`, `:steps`.
 """
@@ -3225,6 +3462,20 @@ function set_class_weights!(network::Network, stage::Union{Symbol,AbstractString
     return network
 end
 
+# ---- network: network_keep! ------------------------------------------------------------------------------------------
+
+"""
+    network_keep!(network, names)
+
+Asks for arrays that training, evaluation and inference shall leave behind: [`Buffer`](@ref) gives them out. Each replay
+overwrites them with those of its own rows. A network keeps nothing that nobody asks for and no stage reads, and what is
+kept changes no bit of any result.
+"""
+function network_keep!(network::Network, names::Union{Symbol,AbstractString})
+    check(LibSynfire.synfire_network_keep(network, String(names)))
+    return network
+end
+
 # ---- network: query_memory -------------------------------------------------------------------------------------------
 
 """
@@ -3242,7 +3493,7 @@ recorded, for data without lengths and sample weights, on a device that only cou
 - `device_bytes`: The sum of these.
 - `pinned_bytes`: Page-locked memory: input and output of the inference graph.
 - `data_bytes`: The data sets that the network has now, in device memory, or in page-locked memory with the input's
-  value `:pinned`.
+  value `:pinned`. Of data in files ([`open_data!`](@ref)), what is in memory, page-locked too.
 """
 function query_memory(network::Network)
     memory = Ref(LibSynfire.synfire_network_memory())
@@ -3519,6 +3770,31 @@ function Buffer(network::Network, name::Union{Symbol,AbstractString})
     return Buffer(network.context, buffer[])
 end
 
+# ---- network: monitor ------------------------------------------------------------------------------------------------
+
+"""
+    monitor(network, stage, restart=false) -> NamedTuple
+
+Reads the monitor of a stage, which adds up inside the replays ([`network_keep!`](@ref)). Counts are integers and sums
+are in f64 in a fixed order, so that the numbers are the same on every machine. A call that trains, evaluates or infers
+begins anew; replays that the program launches itself are added. A call that fails may have changed what was added up.
+
+- `replays`: How many replays it covers: all of neurons; those that compute gradients of weights.
+- `rate`: The spikes of neurons per neuron and step, 0 to 1; 0 without a replay. Steps beyond a row's length and rows
+  that are not in the batch do not count.
+- `silent`: The fraction of the neurons that have not fired in any of the replays, 0 to 1; 0 without a replay.
+- `weight_norm`: The Euclidean norm of the weights that the stage has now, without the bias: gamma of a normalisation,
+  mu of a population code.
+- `gradient_norm`: The root of the mean, over the replays, of the squared Euclidean norm of their gradient; 0 without a
+  replay. NaN too if they are not trained. With one replay, the norm of its gradient.
+"""
+function monitor(network::Network, stage::Union{Symbol,AbstractString}, restart::Bool=false)
+    monitor = Ref(LibSynfire.synfire_network_monitor())
+    check(LibSynfire.synfire_network_get_monitor(network, String(stage), restart, monitor))
+    return (replays=Int(monitor[].n_replays), rate=monitor[].rate, silent=monitor[].silent,
+            weight_norm=monitor[].weight_norm, gradient_norm=monitor[].gradient_norm)
+end
+
 # ---- network: memory_use ---------------------------------------------------------------------------------------------
 
 """
@@ -3570,6 +3846,23 @@ gives the same bytes on every backend.
 function save(network::Network, path::Union{Symbol,AbstractString})
     check(LibSynfire.synfire_network_save(network, String(path)))
     return network
+end
+
+# ---- network: save_shards --------------------------------------------------------------------------------------------
+
+"""
+    save_shards(network, path, shard_bytes) -> Int
+
+Saves a network in files of limited size, as other tools do with large models. If its tensors have at most `shard_bytes`
+bytes, this is [`save`](@ref). Otherwise the tensors are divided among N files beside the path `\"NAME.safetensors\"`,
+`\"NAME-00001-of-0000N.safetensors\"` and so on, each a safetensors file of at most that many bytes of tensors, or with
+one larger tensor; and `\"NAME.safetensors.index.json\"` says which file has which tensor. Functions that load take the
+path of the index in place of that of a file.
+"""
+function save_shards(network::Network, path::Union{Symbol,AbstractString}, shard_bytes::Integer)
+    shards = Ref{UInt64}(0)
+    check(LibSynfire.synfire_network_save_shards(network, String(path), shard_bytes, shards))
+    return Int(shards[])
 end
 
 # ---- network: load! --------------------------------------------------------------------------------------------------

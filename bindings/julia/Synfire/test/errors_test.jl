@@ -38,7 +38,8 @@ const C = Synfire.LibSynfire
         message(f) = try f(); "nothing was thrown" catch problem; sprint(showerror, problem) end
         @test message(() -> Layer(context; steps=3, neurons=4, stepz=5)) ==
               "ArgumentError: keyword stepz (did you mean steps?); allowed: steps, neurons, batch, model, dtype, reset, " *
-              "surrogate, detach_reset, undecayed_input, strict_threshold, refractory_steps, threads_per_block, tau, v_rest, " *
+              "surrogate, detach_reset, undecayed_input, strict_threshold, refractory_steps, history_steps, " *
+              "threads_per_block, tau, v_rest, " *
               "v_threshold, v_reset, alpha"
         @test occursin("keyword tua (did you mean tau?); allowed", message(() -> Layer(context; steps=3, neurons=4, tua=2.0)))
         @test startswith(message(() -> Layer(context; steps=3, neurons=4, colour=1)), "ArgumentError: keyword colour; allowed")

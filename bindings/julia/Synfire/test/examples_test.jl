@@ -65,6 +65,16 @@ end
     end
 end
 
+# The last line; the others say how far it is.
+@testset "a network that one watches" begin
+    mktempdir() do folder
+        cd(folder) do
+            output, good = example("watch")
+            @test good && last(split(chomp(output), '\n')) == last(split(chomp(program("watch")), '\n'))
+        end
+    end
+end
+
 @testset "networks that branch, and a policy" begin
     for name in ("senses", "pictures", "policy")
         output, good = example(name)

@@ -50,6 +50,30 @@ Context(backend=:host) do context
         @test query_memory(; steps=16, neurons=(16, 8)) == query_memory(; steps=16, neurons=128)
     end
 
+    # Against numbers that were worked out in fractions. X of neuron n at step t is (5t + 3n) mod 8, halved.
+    @testset "models with a current and an adaptive threshold, rules of firing" begin
+        x = Float32[(5t + 3n) % 8 / 2 for n in 0:3, t in 0:5]
+        check(fired, states; model, options...) = begin
+            layer = Layer(context; steps=6, neurons=4, model, options...)
+            @test join(Int.(layer(x))) == fired
+            for (name, wanted) in pairs(states)
+                @test state(layer, name) == wanted
+            end
+        end
+        check("001010010100101001010010",
+              (v=[0.953125, 1.4296875, 0.8125, 0.6953125], a=[0.15625, 0.3125, 0.640625, 0.28125]);
+              model=:alif, reset=:soft, tau=2, rho=0.5, beta_a=1)
+        check("000000101101101011010110",
+              (v=[0.6640625, 0, 0, 0.66015625], current=[1.328125, 2.1796875, 2.40625, 1.3203125]);
+              model=:cuba_lif, tau=4, tau_syn=2, gain=2, input_gain=1)
+        check("001010010100101001010010",
+              (v=[0.703125, 0.9296875, 1.84375, 0.1953125], countdown=[0, 0, 1, 0]);
+              model=:lif, reset=:soft_delayed, tau=2)
+        # Two channels, each with a threshold of its own. At step 4 a neuron is at its threshold and does not fire.
+        check("001010010100001010000001", (v=[0, 2, 0, 0], countdown=[2, 0, 1, 3]);
+              model=:if, strict_threshold=true, refractory_steps=2, v_threshold=[1, 2.5])
+    end
+
     @testset "state" begin
         layer = Layer(context; steps=2, neurons=3, model=:izhikevich, batch=2, v_reset=-0.25)
         @test state(layer) == fill(-0.25f0, 3, 2)

@@ -53,6 +53,34 @@ end
     end
 end
 
+# Arrays of NumPy: their shapes are those of Julia in reverse.
+function write_npy(path, descr, array)
+    lengths = join(reverse(size(array)), ", ") * (ndims(array) == 1 ? "," : "")
+    dictionary = "{'descr': '$descr', 'fortran_order': False, 'shape': ($lengths), }"
+    write(path, vcat(UInt8[0x93], Vector{UInt8}("NUMPY"), UInt8[1, 0, 118, 0], Vector{UInt8}(rpad(dictionary, 118)),
+                     reinterpret(UInt8, vec(array))))
+    return path
+end
+
+@testset "rows stay in files" begin
+    Context(backend=:host) do context
+        network = built_network(context)
+        expected = evaluate(network)
+        rates, labels = [Float32((5r + k) % 4) / 4 for k in 0:4, r in 0:6], UInt32.(collect(0:6) .% 2)
+        mktempdir() do folder
+            files = [(role=:inputs, path=write_npy(joinpath(folder, "rates.npy"), "<f4", rates), stage=:rates),
+                     (role=:labels, path=write_npy(joinpath(folder, "labels.npy"), "<u4", labels))]
+            open_data!(network, :evaluation, files)
+            @test evaluate(network) == expected
+            open_data!(network, :training, files; block_rows=2, window_blocks=1, readers=1)
+            @test train!(network).epoch == 1
+            @test failure(() -> open_data!(network, :training, files[1:1])).rule == "SYN-NETWORK-ARRAY"
+            set_data!(network, :training, rates, labels)  # Windows deletes no open files
+            set_data!(network, :evaluation, rates, labels)
+        end
+    end
+end
+
 # Rows in arrays: each has its output, whatever rows are beside it.
 @testset "takes and gives arrays" begin
     Context(backend=:host) do context
@@ -126,6 +154,45 @@ end
         build!(more)
         build!(network)
         @test says("SYN-NETWORK-OTHER", () -> load_from_memory!(network, save_to_memory(more)))
+    end
+end
+
+# Stages of maps that cannot be are refused, and their names stay free.
+@testset "maps are checked" begin
+    Context(backend=:host) do context
+        network, large = Network(context; steps=2), Network(context; steps=2)
+        says(words, call) = occursin(words, sprint(showerror, failure(call)))
+        add_stage!(network, :input, :x; kind=:spikes, height=3, width=4, channels=6)
+        @test says("SYN-CONV-KERNEL", () -> add_stage!(network, :conv2d, :y; output_channels=4, kernel=5))
+        @test says("SYN-CONV-GROUPS", () -> add_stage!(network, :conv2d, :y; output_channels=4, groups=4))
+        @test says("SYN-POOL-WINDOW", () -> add_stage!(network, :pool, :y; kind=:sum, window=5))
+        add_stage!(network, :conv2d, :y; output_channels=4, kernel=3)
+        @test says("[2, 1, 3x4x6] of stage \"x\" and [2, 1, 1x2x4] of stage \"y\"",
+                   () -> add_stage!(network, :sum, :z; reads=(:x, :y)))
+        @test says("SYN-SYNAPSE-MASK", () -> set_mask!(network, :y, zeros(UInt8, 10)))
+        add_stage!(large, :input, :x; kind=:counts, bound=255, height=300, width=300, channels=1)
+        @test says("SYN-POOL-BOUND", () -> add_stage!(large, :pool, :y; kind=:sum))
+    end
+end
+
+# V = (X + v_rest) / 2 with a v_rest for each channel. The loss is the mean of V^2 over four neurons, and a step of SGD takes
+# off the sum of V / 4 over the places of a channel.
+@testset "channels have parameters of their own" begin
+    Context(backend=:host) do context
+        network = Network(context; steps=1)
+        add_stage!(network, :input, :x; kind=:values, height=2, channels=2)
+        add_stage!(network, :neurons, :v; reads=:x, model=:li, tau=2)
+        set_scope!(network, :v, :v_rest, :channel)
+        train_parameter!(network, :v, :v_rest, false, 1, 0)
+        add_stage!(network, :readout, :out; reads=:v => :v, reduction=:last)
+        add_loss!(network, :loss, :mean_squared_error)
+        add_optimizer!(network, :sgd, :sgd, 1)
+        build!(network)
+        numbers(values) = Buffer(context, Float32.(values); memory=:host)
+        set_arrays!(network, :training, 1, [(stage=:x, role=:inputs, buffer=numbers(1:4)),
+                                            (stage=:loss, role=:targets, buffer=numbers(zeros(4)))])
+        @test train!(network, 1).loss == 1.875
+        @test Layer(network, :v)[:v_rest] == [-0.5, -0.75]
     end
 end
 
@@ -257,6 +324,17 @@ end
             broken, scores = Float32[0.5, NaN, 0, Inf, 1], zeros(Float32, 2)
             infer!(looped, Buffer(context, broken; memory=:host), 1, Buffer(context, scores; memory=:host))
             @test hostarray(Buffer(looped, :n_replaced)) == [2]
+            # A program asks for arrays, monitors, and readouts that continue.
+            watched = Network(context, file; keep="hidden.v hidden.counts hidden.monitor", continues=true)
+            @test length(Buffer(watched, "hidden.v")) > 0
+            hidden = monitor(watched, :hidden, true)
+            @test hidden.replays == 0 && isnan(hidden.weight_norm)
+            for (call, rule) in ((() -> Buffer(network, "hidden.v"), "SYN-NETWORK-NOT-KEPT"),
+                                 (() -> network_keep!(network, "hidden.v"), "SYN-NETWORK-BUILT"),
+                                 (() -> monitor(watched, :scores), "SYN-NETWORK-MONITOR"))
+                @test failure(call).rule == rule
+            end
+            @test occursin("did you mean \"hidden.spikes\"", failure(() -> Network(context, file; keep="hidden.spike")).text)
             train!(network, 2)
             @test save_to_memory(load!(network, path)) == file
             @test failure(() -> load!(network, path * "m")).status == wrong

@@ -167,6 +167,13 @@ end
     active = zeros(Float32, 4, 1, 1)
     forward!(cells; input=reshape(Float32[-1, 1], 2, 1, 1), output=active, steps=1, batch=1)
     @test active[1] == 1 && active[4] == 1 && active[2] < 0.2
+    late = delayed(context; inputs=1, outputs=1, max_delay=2, delays=[1.0])
+    @test info(late).kind == "delayed"
+    @test query_memory(delayed, context; inputs=1, outputs=1, max_delay=2).weight_bytes == 8
+    write(late, :weight, Float32[3])
+    arrived = zeros(Float32, 1, 1, 3)
+    forward!(late; input=reshape(UInt8[1, 0, 0], 1, 1, 3), output=arrived, steps=3, batch=1)
+    @test vec(arrived) == Float32[0, 3, 0]
     convolution = conv2d(context; mask=ones(UInt8, 4), channels=1, output_channels=2, width=4, kernel_width=2,
                          weight_bits=8)
     @test info(convolution).kind == "conv2d" && info(convolution).output_width == 3
@@ -182,6 +189,24 @@ end
     step!(o)
     n = UInt64[0]; read!(o, nothing, :step_count, n); @test n[1] == 1
     m = zeros(Float32, 4, 3); read!(o, 0, :moment1, m); write(o, 0, :moment1, m)
+end
+
+# Two neurons that wake each other: a spike goes back and forth, also from one call to the next.
+@testset "a layer that reads its own spikes" begin
+    context = Context(backend=:host)
+    back = Synapse(context; inputs=2, outputs=2, no_self_connections=true)
+    write(back, :weight, ones(Float32, 2, 2))
+    @test read!(back, :weight, zeros(Float32, 2, 2)) == [0 1; 1 0]
+    layer = Layer(context; steps=3, neurons=2, model=:if, history_steps=1)
+    x, spikes, grad = Float32[1 0 0; 0 0 0], zeros(Float32, 2, 3), ones(Float32, 2, 3)
+    forward!(layer; x=x, recurrent_synapse=back, recurrent_delay=1, spikes=spikes)
+    @test spikes == [1 0 1; 0 1 0]
+    backward!(layer; grad_spike_seq=grad)
+    gradient = read!(back, :weight_gradient, zeros(Float32, 2, 2))
+    @test gradient[1, 1] == gradient[2, 2] == 0 && gradient[1, 2] > 0 && gradient[2, 1] > 0
+    fill!(x, 0)
+    forward!(layer; x=x, recurrent_synapse=back, recurrent_delay=1, spikes=spikes)
+    @test spikes == [0 1 0; 1 0 1]
 end
 
 @testset "a synapse in place of X" begin

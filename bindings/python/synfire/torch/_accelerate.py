@@ -145,7 +145,7 @@ def _forward(self: Any, x: torch.Tensor) -> torch.Tensor:
     if single:
         x = x.unsqueeze(0)
     _passes.check_input(x)
-    two = node.neurons.n_states == 2
+    two = node.neurons.n_others == 1
     with_v_seq = bool(getattr(self, "store_v_seq", False)) and not single
     spikes, v, w, v_seq = _passes.neuron(x, _state(self.v, x, "v"), _state(self.w, x, "w") if two else None,
                                          [self.w] if node.neurons.learned else [], node.text, with_v_seq)

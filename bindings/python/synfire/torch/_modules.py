@@ -25,13 +25,16 @@ class Neuron(torch.nn.Module):
 
     model: "lif", "if", "plif", "qif", "eif", "izhikevich", "lif_exact", "cuba_lif", "cuba_lif_exact", "alif"; or
     "li", "li_exact", "cuba_li", "cuba_li_exact", "integrator", which never fire and return V of every step.
-    surrogate: "sigmoid", "atan" and others; its numbers, such as alpha, are keywords too. reset: "hard" or "soft".
-    strict_threshold: fires above the threshold, not at it. step_mode: "m", all steps in one call, or "s", one step a call, without the dimension of steps. learn: names of
-    parameters of the neurons that become parameters of the module. v_reset, tau and others: as the library has them.
-    store_v_seq: whether V of every step is kept, as v_seq.
+    surrogate: "sigmoid", "atan" and others; its numbers, such as alpha, are keywords too. reset: "hard", "soft" or
+    "soft_delayed". strict_threshold: fires above the threshold, not at it. refractory_steps: steps after a spike in
+    which V stays as the reset left it, and nothing fires. step_mode: "m", all steps in one call, or "s", one step a call,
+    without the dimension of steps. learn: names of parameters of the neurons that become parameters of the module.
+    v_reset, tau and others: as the library has them. store_v_seq: whether V of every step is kept, as v_seq.
 
-    V, and W in models with a second variable, such as the current of "cuba_lif", continue from call to call: v and w,
-    None at the start. reset() starts again, and detach() keeps gradients from flowing into the calls before.
+    V and the other state variables continue from call to call: v and w, None at the start. w is the model's second
+    variable, such as the current of "cuba_lif"; or the countdown that a delayed reset and refractory steps have; or
+    both, [2, ...], the countdown last. reset() starts again, and detach() keeps gradients from flowing into the calls
+    before.
 
     x may be float32, float64, float16 or bfloat16; spikes have the type of x, and state and arithmetic are float32
     (float64 beside float64). Autocast changes nothing: x is taken in the type that it has.
@@ -40,14 +43,17 @@ class Neuron(torch.nn.Module):
     def __init__(self, model: str = "lif", *, surrogate: str = "sigmoid", reset: str = "hard",
                  detach_reset: bool = False, undecayed_input: bool = False, step_mode: str = "m",
                  learn: Iterable[str] = (), store_v_seq: bool = False, strict_threshold: bool = False,
-                 **parameters: float):
+                 refractory_steps: int = 0, **parameters: float):
         super().__init__()
-        for what, value, allowed in (("model", model, MODELS), ("reset", reset, ("hard", "soft")),
+        for what, value, allowed in (("model", model, MODELS), ("reset", reset, tuple(_api.NAMES["reset"])),
                                      ("step_mode", step_mode, ("m", "s")),
                                      ("surrogate", surrogate, tuple(_api.NAMES["surrogate"]))):
             if value not in allowed:
                 refuse("PYTHON-CONSTANT", f"{what} is {value!r}{suggestion(str(value), allowed)}; allowed are "
                        + ", ".join(f'"{one}"' for one in allowed))
+        if isinstance(refractory_steps, bool) or not isinstance(refractory_steps, int) or \
+                not 0 <= refractory_steps <= 1000000:
+            refuse("PYTHON-RANGE", f"refractory_steps is {refractory_steps!r}; an integer from 0 to 1,000,000 is needed")
         learned = tuple(learn)
         known = parameters_of(model, surrogate)
         for name in (*parameters, *learned):
@@ -66,9 +72,9 @@ class Neuron(torch.nn.Module):
                                 tuple(sorted((name, float(value)) for name, value in parameters.items()
                                              if name not in learned)),
                                 tuple((name, "") for name in learned), next(_numbers) if learned else 0,
-                                bool(strict_threshold))
+                                bool(strict_threshold), refractory_steps)
         self._text = self._neurons.text
-        self._fires, self._has_w = self._neurons.fires, self._neurons.n_states == 2
+        self._fires, self._n_others = self._neurons.fires, self._neurons.n_others
 
     def reset(self) -> None:
         """The next call starts from the initial state."""
@@ -83,8 +89,8 @@ class Neuron(torch.nn.Module):
 
     def _check_states(self, x: torch.Tensor) -> None:
         _passes.check_input(x)
-        for name, state in (("v", self.v), ("w", self.w)):
-            if state is not None and state.shape != x.shape[1:]:
+        for name, state, n in (("v", self.v, 1), ("w", self.w, self._n_others)):
+            if state is not None and state.shape != (x.shape[1:] if n < 2 else (n, *x.shape[1:])):
                 refuse("PYTHON-SHAPE", f"{name} has the shape {tuple(state.shape)} of an earlier call, and a step of x "
                        f"has {tuple(x.shape[1:])}; reset() starts again")
 
@@ -96,7 +102,7 @@ class Neuron(torch.nn.Module):
             self._check_states(x)
         spikes, v, w, v_seq = _passes.neuron(x, v, w, self._tensors() if self._learned else [], self._text,
                                              self.store_v_seq)
-        _passes.set_attributes(self, v=v, w=w if self._has_w else None, v_seq=v_seq if self.store_v_seq else None)
+        _passes.set_attributes(self, v=v, w=w if self._n_others else None, v_seq=v_seq if self.store_v_seq else None)
         result = spikes if self._fires else v_seq
         return result.squeeze(0) if self.step_mode == "s" else result
 
@@ -126,6 +132,8 @@ class Neuron(torch.nn.Module):
         neurons = self._neurons
         parts = [f'"{neurons.model}"', f'surrogate="{neurons.surrogate}"', f'reset="{neurons.reset}"',
                  f'step_mode="{self.step_mode}"', *(f"{name}={value:g}" for name, value in neurons.parameters)]
+        if neurons.refractory_steps:
+            parts.append(f"refractory_steps={neurons.refractory_steps}")
         if self._learned:
             parts.append(f"learn={self._learned}")
         return ", ".join(parts)

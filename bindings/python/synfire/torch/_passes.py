@@ -46,6 +46,7 @@ class Neurons(NamedTuple):
     # Neurons with learned parameters have a layer of their own: a number for each of them.
     number: int = 0
     strict_threshold: bool = False
+    refractory_steps: int = 0
 
     @property
     def text(self) -> str:
@@ -59,8 +60,10 @@ class Neurons(NamedTuple):
         return Neurons(*values)
 
     @property
-    def n_states(self) -> int:
-        return 2 if self.model in TWO_VARIABLES else 1
+    def n_others(self) -> int:
+        """The state variables beside V: that of the model, and the countdown of a delayed reset or refractory steps."""
+        counts = self.fires and (self.reset == "soft_delayed" or self.refractory_steps > 0)
+        return (self.model in TWO_VARIABLES) + counts
 
     @property
     def fires(self) -> bool:
@@ -143,7 +146,8 @@ def _layer_for(neurons: Neurons, x: torch.Tensor, steps: int, row: int, n: int) 
                              surrogate=neurons.surrogate if neurons.fires else "default",
                              detach_reset=neurons.detach_reset and neurons.fires,
                              undecayed_input=neurons.undecayed_input,
-                             strict_threshold=neurons.strict_threshold and neurons.fires, **values))
+                             strict_threshold=neurons.strict_threshold and neurons.fires,
+                             refractory_steps=neurons.refractory_steps if neurons.fires else 0, **values))
         if found is not None:
             _retire(found)
         _layers[key] = _by_handle[made.layer.handle] = made
@@ -188,7 +192,7 @@ def initial_state(x: torch.Tensor, row: int, value: float) -> Tuple[torch.Tensor
 def tape_bytes(neurons: Neurons, x: torch.Tensor, steps: Any, row: Any) -> Any:
     """The size that synfire_layer_get_run_memory() gives for a tape that recomputes."""
     unit = 8 if x.dtype == torch.float64 else 4
-    return ((steps + CHECKPOINT_INTERVAL - 1) // CHECKPOINT_INTERVAL * neurons.n_states * row * unit + 255) // 256 * 256
+    return ((steps + CHECKPOINT_INTERVAL - 1) // CHECKPOINT_INTERVAL * (1 + neurons.n_others) * row * unit + 255) // 256 * 256
 
 
 def _raw_stream(index: int) -> int:
@@ -253,6 +257,13 @@ def _empty_state(x: torch.Tensor) -> torch.Tensor:
     return torch.empty_like(x[0], dtype=_state_dtype(x))
 
 
+def _empty_others(x: torch.Tensor, n: int) -> torch.Tensor:
+    """Memory for the other variables: one is as V, and several lie one after another."""
+    one = _empty_state(x)
+    return one if n == 1 else torch.empty_strided((n, *one.shape), (one.numel(), *one.stride()), dtype=one.dtype,
+                                                  device=one.device)
+
+
 def set_attributes(module: torch.nn.Module, **values: Any) -> None:
     """Sets attributes of a module that are not parameters, without what a module looks up for each of them."""
     if _is_compiling():
@@ -303,14 +314,14 @@ class _Plan:
         self.is_contiguous, self.shape, self.strides = x.is_contiguous(), x.shape, x.stride()
         self.step_shape, self.step_strides = x.shape[1:], x.stride()[1:]
         self.index = x.device.index or 0 if x.device.type == "cuda" else -1
-        self.fires, self.two, self.has_v_seq = neurons.fires, neurons.n_states == 2, with_v_seq or not neurons.fires
+        self.fires, self.n_others, self.has_v_seq = neurons.fires, neurons.n_others, with_v_seq or not neurons.fires
         self.taped, self.tape_bytes = taped, tape_bytes(neurons, x, self.steps, self.row) if taped else 0
         self.lengths = [one.numel() for one in parameters]
         row = _row_of(neurons, self.row, parameters)
         self.served = served = served or _layer_for(neurons, x, self.steps, self.row, row)
         self.lock, self.handle = served.lock, served.layer.handle
         # The results of a forward, each with its place among them.
-        self.outputs = tuple(name for name, wanted in (("spikes", self.fires), ("v", True), ("w", self.two),
+        self.outputs = tuple(name for name, wanted in (("spikes", self.fires), ("v", True), ("w", self.n_others),
                                                        ("v_seq", self.has_v_seq)) if wanted)
         self.is_plain = self.outputs == ("spikes", "v")
         self._constants(x, v, w)
@@ -326,8 +337,8 @@ class _Plan:
         self.is_lasting = True
         if not isinstance(v, torch.Tensor):
             self.v_init, self.is_lasting = initial_state(x, self.row, self.neurons.initial_v if v is None else v)
-        if self.two and not isinstance(w, torch.Tensor):
-            self.w_init, is_lasting = initial_state(x, self.row, w or 0.0)
+        if self.n_others and not isinstance(w, torch.Tensor):
+            self.w_init, is_lasting = initial_state(x, self.n_others * self.row, w or 0.0)
             self.is_lasting = self.is_lasting and is_lasting
         self.has_states = isinstance(v, torch.Tensor) or isinstance(w, torch.Tensor)
         self.v_address = 0 if self.v_init is None else self.v_init.data_ptr()
@@ -356,20 +367,30 @@ class _Plan:
         """Memory for a state, in the order of a step of x."""
         return torch.empty_strided(self.step_shape, self.step_strides, dtype=self.state_dtype, device=self.device)
 
+    def empty_others(self) -> torch.Tensor:
+        """Memory for the other variables, which lie one after another."""
+        if self.n_others == 1:
+            return self.empty_state()
+        return torch.empty_strided((self.n_others, *self.step_shape), (self.row, *self.step_strides),
+                                   dtype=self.state_dtype, device=self.device)
+
     def stream(self) -> Optional[int]:
         # 0 is CUDA's legacy stream, which the library calls 1.
         return None if self.index < 0 else _raw_stream(self.index) or 1
 
-    def _state(self, state: torch.Tensor) -> torch.Tensor:
-        """A state that a caller gave, as the library reads it."""
+    def _state(self, state: torch.Tensor, n: int = 1) -> torch.Tensor:
+        """A state that a caller gave, as the library reads it: V, or n other variables."""
         if state.layout is not torch.strided:
             refuse_layout(state, "a state")
-        if state.numel() != self.row:
-            refuse("PYTHON-SHAPE", f"a state has {state.numel()} elements, and a step has {self.row} neurons")
+        if state.numel() != n * self.row:
+            refuse("PYTHON-SHAPE", f"a state has {state.numel()} elements, and a step has {self.row} neurons"
+                   + (f" with {n} such variables each" if n > 1 else ""))
         if state.device != self.device:
             refuse("PYTHON-DEVICE", f"a state is on {state.device}, and x is on {self.device}")
         if state.dtype is not self.state_dtype:
             state = state.to(self.state_dtype)
+        if n > 1:
+            return self._same_others(state.view(n, *self.step_shape) if state.dim() == 1 else state)
         if state.is_contiguous() if self.is_contiguous else state.dim() == 1 or state.stride() == self.step_strides:
             return state
         return self.empty_state().copy_(state.view(self.step_shape) if state.dim() == 1 else state)
@@ -387,8 +408,8 @@ class _Plan:
             results = (spikes, v_final)
         else:
             spikes = torch.empty_like(x) if self.fires else None
-            w_address = (self.w_address or (w := self._state(w)).data_ptr()) if self.two else 0
-            w_final = self.empty_state() if self.two else None
+            w_address = self.n_others and (self.w_address or (w := self._state(w, self.n_others)).data_ptr())
+            w_final = self.empty_others() if self.n_others else None
             v_seq = torch.empty_like(x) if self.has_v_seq else None
             results = tuple(one for one in (spikes, v_final, w_final, v_seq) if one is not None)
         words = self.forward_words
@@ -401,7 +422,7 @@ class _Plan:
             if tape is not None:
                 words[_TAPE], words[_STAMP] = tape.data_ptr(), stamp.data_ptr()
             if not self.is_plain:
-                if self.two:
+                if self.n_others:
                     words[_W_INIT], words[_W_FINAL] = w_address, w_final.data_ptr()
                 if v_seq is not None:
                     words[_V_SEQ] = v_seq.data_ptr()
@@ -422,6 +443,15 @@ class _Plan:
             return state
         return self.empty_state().copy_(state)
 
+    def _same_others(self, state: torch.Tensor) -> torch.Tensor:
+        if self.n_others == 1:
+            return self._same_state(state)
+        strides = (self.row, *self.step_strides)
+        if state.dtype is self.state_dtype and \
+                (state.is_contiguous() if self.is_contiguous else state.stride() == strides):
+            return state
+        return self.empty_others().copy_(state)
+
     def backward(self, x: torch.Tensor, tape: torch.Tensor, stamp: torch.Tensor, parameters: Sequence[torch.Tensor],
                  gs: Optional[torch.Tensor], gv: Optional[torch.Tensor], gw: Optional[torch.Tensor],
                  gv_seq: Optional[torch.Tensor], of_states: bool) -> Tuple[Any, ...]:
@@ -429,11 +459,11 @@ class _Plan:
         x = self._same(x)
         gs = None if gs is None or not self.fires else self._same(gs)
         gv = None if gv is None else self._same_state(gv)
-        gw = None if gw is None or not self.two else self._same_state(gw)
+        gw = None if gw is None or not self.n_others else self._same_others(gw)
         gv_seq = None if gv_seq is None else self._same(gv_seq)
         grad_x = torch.empty_like(x)
         grad_v = self.empty_state() if of_states else None
-        grad_w = self.empty_state() if of_states and self.two else None
+        grad_w = self.empty_others() if of_states and self.n_others else None
         gradients: List[torch.Tensor] = []
         values: Sequence[Any] = ()
         words = self.backward_words
@@ -478,7 +508,7 @@ class _Plan:
         _set_parameters(self.served, self.neurons, parameters)
         desc = described("synfire_pointers_desc", n_steps=self.steps, batch=self.descs[1].batch, x=x.data_ptr(),
                          v_init=tape.data_ptr(), tape_bytes=self.tape_bytes)
-        if self.two:
+        if self.n_others:
             desc.w_init = tape.data_ptr() + self.row * (8 if self.state_dtype == torch.float64 else 4)
         fresh, stamp = torch.empty_like(tape), torch.empty(8, dtype=torch.int64, device="cpu")
         desc.tape_memory = self.backward_words[_TAPE] = fresh.data_ptr()
@@ -632,7 +662,7 @@ def _register() -> None:
         empty = x.new_empty(0)
         size = tape_bytes(neurons, x, x.shape[0], x.numel() // x.shape[0]) if taped else 0
         return (torch.empty_like(x) if neurons.fires else empty, _empty_state(x),
-                _empty_state(x) if neurons.n_states == 2 else empty.clone(),
+                _empty_others(x, neurons.n_others) if neurons.n_others else empty.clone(),
                 torch.empty_like(x) if with_v_seq or not neurons.fires else empty.clone(),
                 torch.empty(size, dtype=torch.uint8, device=x.device),
                 torch.empty(8 if taped else 0, dtype=torch.int64, device="cpu"))
@@ -641,7 +671,7 @@ def _register() -> None:
     def _(x, tape, stamp, parameters, text, grad_spikes, grad_v_final, grad_w_final, grad_v_seq, of_states):
         neurons = Neurons.of(text)
         return (torch.empty_like(x), _empty_state(x) if of_states else x.new_empty(0),
-                _empty_state(x) if of_states and neurons.n_states == 2 else x.new_empty(0),
+                _empty_others(x, neurons.n_others) if of_states and neurons.n_others else x.new_empty(0),
                 [torch.empty_like(one) for one in parameters])
 
     def setup_context(ctx, inputs, output):
@@ -724,6 +754,6 @@ def _by_operator(x: torch.Tensor, v: State, w: State, parameters: List[torch.Ten
     if not (v is None or isinstance(v, torch.Tensor)):
         v = torch.full((x.numel() // x.shape[0],), v, dtype=_state_dtype(x), device=x.device)
     if not (w is None or isinstance(w, torch.Tensor)):
-        w = torch.full((x.numel() // x.shape[0],), w, dtype=_state_dtype(x), device=x.device)
+        w = torch.full((Neurons.of(text).n_others * (x.numel() // x.shape[0]),), w, dtype=_state_dtype(x), device=x.device)
     taped = torch.is_grad_enabled() and any(one is not None and one.requires_grad for one in (x, v, w, *parameters))
     return torch.ops.synfire.neuron(x, v, w, parameters, text, taped, with_v_seq)[:4]

@@ -147,6 +147,8 @@ pub(crate) struct Table {
     pub synfire_synapse_create_one_to_one: unsafe extern "C" fn(synfire_context, *const synfire_one_to_one_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_query_memory_population: unsafe extern "C" fn(*const synfire_population_desc, *mut synfire_synapse_memory) -> synfire_status,
     pub synfire_synapse_create_population: unsafe extern "C" fn(synfire_context, *const synfire_population_desc, *mut synfire_synapse) -> synfire_status,
+    pub synfire_synapse_query_memory_delayed: unsafe extern "C" fn(*const synfire_delayed_desc, *mut synfire_synapse_memory) -> synfire_status,
+    pub synfire_synapse_create_delayed: unsafe extern "C" fn(synfire_context, *const synfire_delayed_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_query_memory_conv2d: unsafe extern "C" fn(*const synfire_conv2d_desc, *mut synfire_synapse_memory) -> synfire_status,
     pub synfire_synapse_create_conv2d: unsafe extern "C" fn(synfire_context, *const synfire_conv2d_desc, *mut synfire_synapse) -> synfire_status,
     pub synfire_synapse_destroy: unsafe extern "C" fn(synfire_synapse),
@@ -174,6 +176,11 @@ pub(crate) struct Table {
     pub synfire_optimizer_write: unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *const c_void, u64) -> synfire_status,
     pub synfire_optimizer_step: unsafe extern "C" fn(synfire_optimizer, *const synfire_optimizer_step_desc, synfire_stream) -> synfire_status,
     pub synfire_graph_record_optimizer_step: unsafe extern "C" fn(synfire_graph, synfire_optimizer, *const synfire_optimizer_step_desc) -> synfire_status,
+    pub synfire_communicator_create: unsafe extern "C" fn(synfire_context, *const synfire_communicator_desc, *mut synfire_communicator) -> synfire_status,
+    pub synfire_communicator_destroy: unsafe extern "C" fn(synfire_communicator),
+    pub synfire_communicator_get_properties: unsafe extern "C" fn(synfire_communicator, *mut synfire_communicator_properties) -> synfire_status,
+    pub synfire_communicator_barrier: unsafe extern "C" fn(synfire_communicator) -> synfire_status,
+    pub synfire_communicator_abort: unsafe extern "C" fn(synfire_communicator) -> synfire_status,
     pub synfire_network_create: unsafe extern "C" fn(synfire_context, *const synfire_network_desc, *mut synfire_network) -> synfire_status,
     pub synfire_network_destroy: unsafe extern "C" fn(synfire_network),
     pub synfire_network_add_input: unsafe extern "C" fn(synfire_network, *const c_char, i32, i64) -> synfire_status,
@@ -190,12 +197,14 @@ pub(crate) struct Table {
     pub synfire_network_set_scope: unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32) -> synfire_status,
     pub synfire_network_set_mask: unsafe extern "C" fn(synfire_network, *const c_char, *const u8, u64) -> synfire_status,
     pub synfire_network_set_class_weights: unsafe extern "C" fn(synfire_network, *const c_char, *const f32, u64) -> synfire_status,
+    pub synfire_network_keep: unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status,
     pub synfire_network_query_memory: unsafe extern "C" fn(synfire_network, *mut synfire_network_memory) -> synfire_status,
     pub synfire_network_write_summary: unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status,
     pub synfire_network_write_dot: unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status,
     pub synfire_network_build: unsafe extern "C" fn(synfire_network) -> synfire_status,
     pub synfire_network_set_data: unsafe extern "C" fn(synfire_network, i32, i64, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer) -> synfire_status,
     pub synfire_network_set_arrays: unsafe extern "C" fn(synfire_network, i32, i64, *const synfire_network_array, u64) -> synfire_status,
+    pub synfire_network_open_data: unsafe extern "C" fn(synfire_network, i32, *const synfire_data_file, u64, *const synfire_network_data_desc) -> synfire_status,
     pub synfire_network_train: unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status,
     pub synfire_network_evaluate: unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status,
     pub synfire_network_train_stages: unsafe extern "C" fn(synfire_network, i64, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status,
@@ -209,8 +218,10 @@ pub(crate) struct Table {
     pub synfire_network_get_optimizer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status,
     pub synfire_network_get_graph: unsafe extern "C" fn(synfire_network, i32, *mut synfire_graph) -> synfire_status,
     pub synfire_network_get_buffer: unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_buffer) -> synfire_status,
+    pub synfire_network_get_monitor: unsafe extern "C" fn(synfire_network, *const c_char, i32, *mut synfire_network_monitor) -> synfire_status,
     pub synfire_network_get_memory_use: unsafe extern "C" fn(synfire_network, *mut synfire_memory_use) -> synfire_status,
     pub synfire_network_save: unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status,
+    pub synfire_network_save_shards: unsafe extern "C" fn(synfire_network, *const c_char, u64, *mut u64) -> synfire_status,
     pub synfire_network_save_to_memory: unsafe extern "C" fn(synfire_network, *mut c_void, *mut u64) -> synfire_status,
     pub synfire_network_load: unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status,
     pub synfire_network_load_from_memory: unsafe extern "C" fn(synfire_network, *const c_void, u64) -> synfire_status,
@@ -362,6 +373,8 @@ impl Table {
             synfire_synapse_create_one_to_one: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_one_to_one_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_one_to_one\0")?),
             synfire_synapse_query_memory_population: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_population_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory_population\0")?),
             synfire_synapse_create_population: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_population_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_population\0")?),
+            synfire_synapse_query_memory_delayed: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_delayed_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory_delayed\0")?),
+            synfire_synapse_create_delayed: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_delayed_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_delayed\0")?),
             synfire_synapse_query_memory_conv2d: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const synfire_conv2d_desc, *mut synfire_synapse_memory) -> synfire_status>(find("synfire_synapse_query_memory_conv2d\0")?),
             synfire_synapse_create_conv2d: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_conv2d_desc, *mut synfire_synapse) -> synfire_status>(find("synfire_synapse_create_conv2d\0")?),
             synfire_synapse_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_synapse)>(find("synfire_synapse_destroy\0")?),
@@ -389,6 +402,11 @@ impl Table {
             synfire_optimizer_write: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, i32, *const c_char, *const c_void, u64) -> synfire_status>(find("synfire_optimizer_write\0")?),
             synfire_optimizer_step: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_optimizer, *const synfire_optimizer_step_desc, synfire_stream) -> synfire_status>(find("synfire_optimizer_step\0")?),
             synfire_graph_record_optimizer_step: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_graph, synfire_optimizer, *const synfire_optimizer_step_desc) -> synfire_status>(find("synfire_graph_record_optimizer_step\0")?),
+            synfire_communicator_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_communicator_desc, *mut synfire_communicator) -> synfire_status>(find("synfire_communicator_create\0")?),
+            synfire_communicator_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_communicator)>(find("synfire_communicator_destroy\0")?),
+            synfire_communicator_get_properties: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_communicator, *mut synfire_communicator_properties) -> synfire_status>(find("synfire_communicator_get_properties\0")?),
+            synfire_communicator_barrier: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_communicator) -> synfire_status>(find("synfire_communicator_barrier\0")?),
+            synfire_communicator_abort: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_communicator) -> synfire_status>(find("synfire_communicator_abort\0")?),
             synfire_network_create: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_context, *const synfire_network_desc, *mut synfire_network) -> synfire_status>(find("synfire_network_create\0")?),
             synfire_network_destroy: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network)>(find("synfire_network_destroy\0")?),
             synfire_network_add_input: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32, i64) -> synfire_status>(find("synfire_network_add_input\0")?),
@@ -405,12 +423,14 @@ impl Table {
             synfire_network_set_scope: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const c_char, i32) -> synfire_status>(find("synfire_network_set_scope\0")?),
             synfire_network_set_mask: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const u8, u64) -> synfire_status>(find("synfire_network_set_mask\0")?),
             synfire_network_set_class_weights: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *const f32, u64) -> synfire_status>(find("synfire_network_set_class_weights\0")?),
+            synfire_network_keep: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status>(find("synfire_network_keep\0")?),
             synfire_network_query_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_network_memory) -> synfire_status>(find("synfire_network_query_memory\0")?),
             synfire_network_write_summary: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status>(find("synfire_network_write_summary\0")?),
             synfire_network_write_dot: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut c_char, *mut u64) -> synfire_status>(find("synfire_network_write_dot\0")?),
             synfire_network_build: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network) -> synfire_status>(find("synfire_network_build\0")?),
             synfire_network_set_data: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, i64, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer, synfire_buffer) -> synfire_status>(find("synfire_network_set_data\0")?),
             synfire_network_set_arrays: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, i64, *const synfire_network_array, u64) -> synfire_status>(find("synfire_network_set_arrays\0")?),
+            synfire_network_open_data: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, *const synfire_data_file, u64, *const synfire_network_data_desc) -> synfire_status>(find("synfire_network_open_data\0")?),
             synfire_network_train: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_train\0")?),
             synfire_network_evaluate: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_network_result) -> synfire_status>(find("synfire_network_evaluate\0")?),
             synfire_network_train_stages: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i64, *mut synfire_stage_result, u64, *mut synfire_network_result) -> synfire_status>(find("synfire_network_train_stages\0")?),
@@ -424,8 +444,10 @@ impl Table {
             synfire_network_get_optimizer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_optimizer) -> synfire_status>(find("synfire_network_get_optimizer\0")?),
             synfire_network_get_graph: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, i32, *mut synfire_graph) -> synfire_status>(find("synfire_network_get_graph\0")?),
             synfire_network_get_buffer: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, *mut synfire_buffer) -> synfire_status>(find("synfire_network_get_buffer\0")?),
+            synfire_network_get_monitor: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, i32, *mut synfire_network_monitor) -> synfire_status>(find("synfire_network_get_monitor\0")?),
             synfire_network_get_memory_use: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut synfire_memory_use) -> synfire_status>(find("synfire_network_get_memory_use\0")?),
             synfire_network_save: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status>(find("synfire_network_save\0")?),
+            synfire_network_save_shards: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char, u64, *mut u64) -> synfire_status>(find("synfire_network_save_shards\0")?),
             synfire_network_save_to_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *mut c_void, *mut u64) -> synfire_status>(find("synfire_network_save_to_memory\0")?),
             synfire_network_load: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_char) -> synfire_status>(find("synfire_network_load\0")?),
             synfire_network_load_from_memory: core::mem::transmute::<*mut c_void, unsafe extern "C" fn(synfire_network, *const c_void, u64) -> synfire_status>(find("synfire_network_load_from_memory\0")?),
@@ -1551,6 +1573,22 @@ pub unsafe fn synfire_synapse_create_population(context: synfire_context, desc: 
 
 /// # Safety
 ///
+/// As `synfire_synapse_query_memory_delayed` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_query_memory_delayed(desc: *const synfire_delayed_desc, memory: *mut synfire_synapse_memory) -> synfire_status {
+    (crate::load::table().synfire_synapse_query_memory_delayed)(desc, memory)
+}
+
+/// # Safety
+///
+/// As `synfire_synapse_create_delayed` in synfire.h.
+#[inline]
+pub unsafe fn synfire_synapse_create_delayed(context: synfire_context, desc: *const synfire_delayed_desc, synapse: *mut synfire_synapse) -> synfire_status {
+    (crate::load::table().synfire_synapse_create_delayed)(context, desc, synapse)
+}
+
+/// # Safety
+///
 /// As `synfire_synapse_query_memory_conv2d` in synfire.h.
 #[inline]
 pub unsafe fn synfire_synapse_query_memory_conv2d(desc: *const synfire_conv2d_desc, memory: *mut synfire_synapse_memory) -> synfire_status {
@@ -1768,6 +1806,46 @@ pub unsafe fn synfire_graph_record_optimizer_step(graph: synfire_graph, optimize
 
 /// # Safety
 ///
+/// As `synfire_communicator_create` in synfire.h.
+#[inline]
+pub unsafe fn synfire_communicator_create(context: synfire_context, desc: *const synfire_communicator_desc, communicator: *mut synfire_communicator) -> synfire_status {
+    (crate::load::table().synfire_communicator_create)(context, desc, communicator)
+}
+
+/// # Safety
+///
+/// As `synfire_communicator_destroy` in synfire.h.
+#[inline]
+pub unsafe fn synfire_communicator_destroy(communicator: synfire_communicator) {
+    (crate::load::table().synfire_communicator_destroy)(communicator)
+}
+
+/// # Safety
+///
+/// As `synfire_communicator_get_properties` in synfire.h.
+#[inline]
+pub unsafe fn synfire_communicator_get_properties(communicator: synfire_communicator, properties: *mut synfire_communicator_properties) -> synfire_status {
+    (crate::load::table().synfire_communicator_get_properties)(communicator, properties)
+}
+
+/// # Safety
+///
+/// As `synfire_communicator_barrier` in synfire.h.
+#[inline]
+pub unsafe fn synfire_communicator_barrier(communicator: synfire_communicator) -> synfire_status {
+    (crate::load::table().synfire_communicator_barrier)(communicator)
+}
+
+/// # Safety
+///
+/// As `synfire_communicator_abort` in synfire.h.
+#[inline]
+pub unsafe fn synfire_communicator_abort(communicator: synfire_communicator) -> synfire_status {
+    (crate::load::table().synfire_communicator_abort)(communicator)
+}
+
+/// # Safety
+///
 /// As `synfire_network_create` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_create(context: synfire_context, desc: *const synfire_network_desc, network: *mut synfire_network) -> synfire_status {
@@ -1897,6 +1975,14 @@ pub unsafe fn synfire_network_set_class_weights(network: synfire_network, stage:
 
 /// # Safety
 ///
+/// As `synfire_network_keep` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_keep(network: synfire_network, names: *const c_char) -> synfire_status {
+    (crate::load::table().synfire_network_keep)(network, names)
+}
+
+/// # Safety
+///
 /// As `synfire_network_query_memory` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_query_memory(network: synfire_network, memory: *mut synfire_network_memory) -> synfire_status {
@@ -1942,6 +2028,14 @@ pub unsafe fn synfire_network_set_data(network: synfire_network, set: i32, n_row
 #[inline]
 pub unsafe fn synfire_network_set_arrays(network: synfire_network, set: i32, n_rows: i64, arrays: *const synfire_network_array, n_arrays: u64) -> synfire_status {
     (crate::load::table().synfire_network_set_arrays)(network, set, n_rows, arrays, n_arrays)
+}
+
+/// # Safety
+///
+/// As `synfire_network_open_data` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_open_data(network: synfire_network, set: i32, files: *const synfire_data_file, n_files: u64, desc: *const synfire_network_data_desc) -> synfire_status {
+    (crate::load::table().synfire_network_open_data)(network, set, files, n_files, desc)
 }
 
 /// # Safety
@@ -2050,6 +2144,14 @@ pub unsafe fn synfire_network_get_buffer(network: synfire_network, name: *const 
 
 /// # Safety
 ///
+/// As `synfire_network_get_monitor` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_get_monitor(network: synfire_network, stage: *const c_char, restart: i32, monitor: *mut synfire_network_monitor) -> synfire_status {
+    (crate::load::table().synfire_network_get_monitor)(network, stage, restart, monitor)
+}
+
+/// # Safety
+///
 /// As `synfire_network_get_memory_use` in synfire.h.
 #[inline]
 pub unsafe fn synfire_network_get_memory_use(network: synfire_network, use_: *mut synfire_memory_use) -> synfire_status {
@@ -2062,6 +2164,14 @@ pub unsafe fn synfire_network_get_memory_use(network: synfire_network, use_: *mu
 #[inline]
 pub unsafe fn synfire_network_save(network: synfire_network, path: *const c_char) -> synfire_status {
     (crate::load::table().synfire_network_save)(network, path)
+}
+
+/// # Safety
+///
+/// As `synfire_network_save_shards` in synfire.h.
+#[inline]
+pub unsafe fn synfire_network_save_shards(network: synfire_network, path: *const c_char, shard_bytes: u64, n_shards: *mut u64) -> synfire_status {
+    (crate::load::table().synfire_network_save_shards)(network, path, shard_bytes, n_shards)
 }
 
 /// # Safety

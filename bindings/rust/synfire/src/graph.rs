@@ -228,7 +228,7 @@ impl Graph {
         hold_all(held)
             .and_then(|_held| check(unsafe { sys::synfire_graph_record_forward(self.raw, layer.core.raw, &desc) }))?;
         self.keep_layer(layer);
-        if let Some(synapse) = forward.synapse {
+        for synapse in forward.synapses() {
             self.keep_object(synapse.core.clone());
         }
         forward.buffers().for_each(|core| self.keep(core));
@@ -470,11 +470,13 @@ impl Graph {
         let OutsideBackward { tape, more, .. } = &self.outside[i];
         let (id, used) = (tape.id(), tape.used_by(*more));
         // Known is what the graph keeps: an address that is kept is of one buffer or synapse alone.
-        let is_whole =
-            used.input.is_some() && used.synapse.is_some() == (id.1 != 0) && used.n_active.is_some() == (id.2 != 0);
+        let is_whole = used.input.is_some()
+            && used.synapse.is_some() == (id.1 != 0)
+            && used.n_active.is_some() == (id.2 != 0)
+            && used.recurrent.is_some() == (id.3 != 0);
         self.outside[i].known = if is_whole { id } else { TapeId::default() };
         used.buffers().for_each(|core| self.keep(core));
-        if let Some(synapse) = used.synapse {
+        for synapse in [used.synapse, used.recurrent].into_iter().flatten() {
             self.keep_object(synapse);
         }
     }

@@ -40,9 +40,10 @@ pub(crate) struct Left {
     pub(crate) input: Arc<BufferCore>,
     /// True if every backward may read it again, false if only those that need more than H may.
     pub(crate) always: bool,
-    /// The synapse, and how many rows count in it; every backward uses both.
+    /// The synapse, how many rows count in it, and a recurrent synapse that is another one; every backward uses all.
     pub(crate) synapse: Option<Arc<dyn Object>>,
     pub(crate) n_active: Option<Arc<BufferCore>>,
+    pub(crate) recurrent: Option<Arc<dyn Object>>,
 }
 
 /// The parts of a tape that a backward uses.
@@ -51,6 +52,7 @@ pub(crate) struct Used {
     pub(crate) input: Option<Arc<BufferCore>>,
     pub(crate) synapse: Option<Arc<dyn Object>>,
     pub(crate) n_active: Option<Arc<BufferCore>>,
+    pub(crate) recurrent: Option<Arc<dyn Object>>,
 }
 impl Used {
     /// The buffers among it.
@@ -59,21 +61,25 @@ impl Used {
     }
     /// Returns all that a call holds while it uses them.
     pub(crate) fn held(&self) -> Vec<&Held> {
-        let mut held = self.synapse.as_ref().map_or_else(Vec::new, |synapse| all_held(&**synapse));
+        let mut held = Vec::new();
+        for synapse in self.synapse.iter().chain(&self.recurrent) {
+            held.extend(all_held(&**synapse));
+        }
         held.extend(self.buffers().map(|core| &core.held));
         held
     }
 }
 
-/// The addresses of the input, plus one when every backward may read it, of the synapse and of its n_active; 0 without.
-pub(crate) type TapeId = (usize, usize, usize);
+/// The addresses of the input, plus one when every backward may read it, of the synapse, of its n_active and of the
+/// recurrent synapse; 0 without.
+pub(crate) type TapeId = (usize, usize, usize, usize);
 
 /// The inputs of a tape, as its forward left them. The C library keeps it; this says whose mapping or call a backward would
 /// meet, so what is dropped, and cannot be mapped or called, is forgotten. Set and read while the layer is held, or by the
 /// launch that uses it.
 #[derive(Default)]
 pub(crate) struct TapeInput {
-    id: (AtomicUsize, AtomicUsize, AtomicUsize), // addresses are of one alone, as `left` keeps them
+    id: (AtomicUsize, AtomicUsize, AtomicUsize, AtomicUsize), // addresses are of one alone, as `left` keeps them
     left: Mutex<Kept>,
 }
 #[derive(Default)]
@@ -81,20 +87,23 @@ struct Kept {
     input: Weak<BufferCore>,
     synapse: Option<Weak<dyn Object>>,
     n_active: Weak<BufferCore>,
+    recurrent: Option<Weak<dyn Object>>,
 }
 
 impl TapeInput {
     /// The id of such a tape; none for inference.
     pub(crate) fn id_of(left: Option<&Left>) -> TapeId {
-        left.map_or((0, 0, 0), |left| {
-            let synapse = left.synapse.as_ref().map_or(0, |synapse| Arc::as_ptr(synapse) as *const () as usize);
+        let object =
+            |one: &Option<Arc<dyn Object>>| one.as_ref().map_or(0, |one| Arc::as_ptr(one) as *const () as usize);
+        left.map_or((0, 0, 0, 0), |left| {
             let n_active = left.n_active.as_ref().map_or(0, |core| Arc::as_ptr(core) as usize);
-            (Arc::as_ptr(&left.input) as usize | usize::from(left.always), synapse, n_active)
+            let input = Arc::as_ptr(&left.input) as usize | usize::from(left.always);
+            (input, object(&left.synapse), n_active, object(&left.recurrent))
         })
     }
     #[inline]
     pub(crate) fn id(&self) -> TapeId {
-        (self.id.0.load(Relaxed), self.id.1.load(Relaxed), self.id.2.load(Relaxed))
+        (self.id.0.load(Relaxed), self.id.1.load(Relaxed), self.id.2.load(Relaxed), self.id.3.load(Relaxed))
     }
     #[inline]
     pub(crate) fn set(&self, left: Option<&Left>) {
@@ -108,16 +117,18 @@ impl TapeInput {
         own.input = left.map_or_else(Weak::new, |left| Arc::downgrade(&left.input));
         own.synapse = left.and_then(|left| left.synapse.as_ref()).map(Arc::downgrade);
         own.n_active = left.and_then(|left| left.n_active.as_ref()).map_or_else(Weak::new, Arc::downgrade);
-        let (input, synapse, n_active) = Self::id_of(left);
+        own.recurrent = left.and_then(|left| left.recurrent.as_ref()).map(Arc::downgrade);
+        let (input, synapse, n_active, recurrent) = Self::id_of(left);
         self.id.0.store(input, Relaxed);
         self.id.1.store(synapse, Relaxed);
         self.id.2.store(n_active, Relaxed);
+        self.id.3.store(recurrent, Relaxed);
     }
     /// Returns the parts that a backward uses; `more` if it needs more than H.
     pub(crate) fn used_by(&self, more: bool) -> Used {
-        let (input, synapse, _) = self.id();
+        let (input, synapse, _, recurrent) = self.id();
         let reads = more || input & 1 == 1;
-        if !reads && synapse == 0 {
+        if !reads && synapse == 0 && recurrent == 0 {
             return Used::default();
         }
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
@@ -125,6 +136,7 @@ impl TapeInput {
             input: left.input.upgrade().filter(|_| reads),
             synapse: left.synapse.as_ref().and_then(Weak::upgrade),
             n_active: left.n_active.upgrade(),
+            recurrent: left.recurrent.as_ref().and_then(Weak::upgrade),
         }
     }
 }

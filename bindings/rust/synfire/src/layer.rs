@@ -84,6 +84,9 @@ pub struct LayerMemory {
     pub per_neuron_value_bytes: u64,
     /// X of a synapse; added to the tape of a forward with a synapse and [`Tape::Recompute`](crate::Tape::Recompute).
     pub synapse_tape_bytes: u64,
+    /// V, X and spikes of all steps: the tape of a forward with a recurrent synapse, in place of `tape_bytes` and
+    /// `synapse_tape_bytes`. 0 without a history.
+    pub recurrent_tape_bytes: u64,
 }
 
 /// A parameter of a layer.
@@ -150,6 +153,11 @@ impl LayerBuilder {
         self.0.refractory_steps = steps;
         self
     }
+    /// Steps of its own spikes that the layer keeps as a part of its state, for a recurrent synapse.
+    pub fn history_steps(mut self, steps: i64) -> Self {
+        self.0.history_steps = steps;
+        self
+    }
     /// CUDA threads of one block of its kernels, to measure with: 32, 64, 96 or 128; 0: as was measured best. Changes no
     /// result.
     pub fn threads_per_block(mut self, threads: u32) -> Self {
@@ -176,6 +184,7 @@ impl LayerBuilder {
             narrow_tape_spike_bytes: m.narrow_tape_spike_bytes,
             per_neuron_value_bytes: m.per_neuron_value_bytes,
             synapse_tape_bytes: m.synapse_tape_bytes,
+            recurrent_tape_bytes: m.recurrent_tape_bytes,
         })
     }
     /// Creates the layer.

@@ -132,7 +132,7 @@ pub use learning::SynapseMemory;
 pub use loaded::{CheckReport, LoadInfo, LoadStage, LoadedModel, LoadedSurrogate, Text};
 pub use memory::{memory_use, reset_log, set_log, set_memory, HostMemory, Log, LogLevel, MemoryTag};
 pub use native::{Native, NativeCall, Outcome};
-pub use network::{ArraySource, Arrays, NetworkFile, Rows, Stage, StageResult, StageValue, Value};
+pub use network::{ArraySource, Arrays, DataFiles, NetworkFile, Rows, Stage, StageResult, StageValue, Value};
 #[allow(unused_imports)] // it may be empty
 pub use objects::*;
 pub use operations::{Backward, Forward};

@@ -224,6 +224,69 @@ pub enum Rows<'a> {
     Targets(&'a [f32]),
 }
 
+/// A data set of rows that stay in files, and that may be larger than memory: [`Network::open_data`]. The rows of several
+/// files of an array follow each other. A path is that of an array of NumPy (`None` for the tensor), or that of a
+/// safetensors file or of the index of its shards. `None` may stand for a stage as in [`Arrays`].
+///
+/// ```
+/// use synfire::DataFiles;
+/// let files = DataFiles::new().inputs(None, "rows.npy", None).labels(None, "rows.safetensors", Some("labels"));
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct DataFiles {
+    list: Vec<(i32, Option<String>, String, Option<String>)>,
+    n_readers: u32,
+    block_rows: i64,
+    window_blocks: i64,
+}
+
+impl DataFiles {
+    /// No files.
+    pub fn new() -> Self {
+        Self::default()
+    }
+    /// Rows of an input.
+    pub fn inputs(self, stage: Option<&str>, path: &str, tensor: Option<&str>) -> Self {
+        self.with(sys::SYNFIRE_ARRAY_INPUTS, stage, path, tensor)
+    }
+    /// Labels of a loss.
+    pub fn labels(self, stage: Option<&str>, path: &str, tensor: Option<&str>) -> Self {
+        self.with(sys::SYNFIRE_ARRAY_LABELS, stage, path, tensor)
+    }
+    /// Targets of a loss.
+    pub fn targets(self, stage: Option<&str>, path: &str, tensor: Option<&str>) -> Self {
+        self.with(sys::SYNFIRE_ARRAY_TARGETS, stage, path, tensor)
+    }
+    /// How many steps of each row count.
+    pub fn lengths(self, path: &str, tensor: Option<&str>) -> Self {
+        self.with(sys::SYNFIRE_ARRAY_LENGTHS, None, path, tensor)
+    }
+    /// The weight of each row in the losses.
+    pub fn sample_weights(self, path: &str, tensor: Option<&str>) -> Self {
+        self.with(sys::SYNFIRE_ARRAY_SAMPLE_WEIGHTS, None, path, tensor)
+    }
+    /// Threads that read ahead. 0: the default.
+    pub fn n_readers(mut self, n_readers: u32) -> Self {
+        self.n_readers = n_readers;
+        self
+    }
+    /// Rows of a block, which follow each other in the files. 0: the default.
+    pub fn block_rows(mut self, block_rows: i64) -> Self {
+        self.block_rows = block_rows;
+        self
+    }
+    /// Blocks of a window, whose rows are permuted together. 0: the default.
+    pub fn window_blocks(mut self, window_blocks: i64) -> Self {
+        self.window_blocks = window_blocks;
+        self
+    }
+    fn with(mut self, role: i32, stage: Option<&str>, path: &str, tensor: Option<&str>) -> Self {
+        self.list.push((role, stage.map(String::from), path.into(), tensor.map(String::from)));
+        self
+    }
+}
+
 /// An array of a file for an array of a network: [`Network::load_arrays`]. A text stands for an array of the same name on
 /// both sides, two texts for the name in the file and that in the network, and three for a layout too.
 ///
@@ -292,11 +355,13 @@ impl NetworkResult {
 }
 
 /// Settings of a network from a file that replace those of the file. Each is that of the file by default.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct NetworkFile {
     inference: bool,
     replace_nonfinite: bool,
+    continues: bool,
+    keep: Option<String>,
     n_steps: i64,
     batch: i64,
     n_slots: u32,
@@ -315,6 +380,17 @@ impl NetworkFile {
     /// The input has the value `"replace_nonfinite"`, even if the input of the file does not have it.
     pub fn replace_nonfinite(mut self, replace_nonfinite: bool) -> Self {
         self.replace_nonfinite = replace_nonfinite;
+        self
+    }
+    /// Arrays to keep: the names of [`Network::keep`].
+    pub fn keep(mut self, names: &str) -> Self {
+        self.keep = Some(names.into());
+        self
+    }
+    /// Every readout that is a sum, a mean or a maximum has the value `"continues"`, even if that of the file does not
+    /// have it.
+    pub fn continues(mut self, continues: bool) -> Self {
+        self.continues = continues;
         self
     }
     /// Steps T of one replay.
@@ -355,6 +431,7 @@ impl NetworkFile {
         context: &Context,
         create: impl FnOnce(sys::synfire_context, &sys::synfire_network_file_desc, *mut sys::synfire_network) -> i32,
     ) -> Result<Network> {
+        let keep = self.keep.as_deref().map(Name::new).transpose()?;
         let desc = sys::synfire_network_file_desc {
             struct_size: std::mem::size_of::<sys::synfire_network_file_desc>() as u32,
             inference: self.inference.into(),
@@ -362,12 +439,15 @@ impl NetworkFile {
             batch: self.batch,
             n_slots: self.n_slots,
             replace_nonfinite: self.replace_nonfinite.into(),
+            keep: keep.as_ref().map_or(null(), Name::as_ptr),
+            continues: self.continues.into(),
+            reserved: 0,
         };
         let mut raw = null_mut();
         check(create(context.raw, &desc, &mut raw))?;
         born();
         let (held, context, on_host) = (Held::default(), context.handle.clone(), context.on_host);
-        Ok(Network { core: Arc::new(NetworkCore { raw, held, context, on_host }) })
+        Ok(Network { core: Arc::new(NetworkCore { raw, held, context, on_host, objects: vec![] }) })
     }
 }
 
@@ -411,6 +491,36 @@ impl Network {
         // SAFETY: live handles; what is pointed to lives for the call.
         arrays.call(self, |list, n| unsafe {
             sys::synfire_network_set_arrays(self.core.raw, set.to_raw(), n_rows, list, n)
+        })
+    }
+    /// Sets a data set of rows that stay in files. Training and evaluation read them as they need them.
+    pub fn open_data(&self, set: Data, files: &DataFiles) -> Result<()> {
+        let mut names = vec![];
+        for (_, stage, path, tensor) in &files.list {
+            let stage = stage.as_deref().map(Name::new).transpose()?;
+            names.push((stage, Name::new(path)?, tensor.as_deref().map(Name::new).transpose()?));
+        }
+        let list: Vec<_> = names
+            .iter()
+            .zip(&files.list)
+            .map(|((stage, path, tensor), (role, _, _, _))| sys::synfire_data_file {
+                path: path.as_ptr(),
+                tensor: tensor.as_ref().map_or(null(), Name::as_ptr),
+                stage: stage.as_ref().map_or(null(), Name::as_ptr),
+                role: *role,
+                reserved: 0,
+            })
+            .collect();
+        let desc = sys::synfire_network_data_desc {
+            struct_size: std::mem::size_of::<sys::synfire_network_data_desc>() as u32,
+            n_readers: files.n_readers,
+            block_rows: files.block_rows,
+            window_blocks: files.window_blocks,
+        };
+        let (raw, n) = (self.core.raw, list.len() as u64);
+        self.core.held.between_launches(|| {
+            // SAFETY: a live handle; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_network_open_data(raw, set.to_raw(), list.as_ptr(), n, &desc) }).map(drop)
         })
     }
     /// Computes outputs for rows of inputs, as [`Network::infer`], with an array for each input and for any outputs.

@@ -59,6 +59,18 @@ crate::values::values! {
     }
 }
 crate::values::values! {
+    /// Values of `SYNFIRE_TRANSPORT_*`.
+    Transport {
+        /// [`Transport::Mpi`].
+        Auto = SYNFIRE_TRANSPORT_AUTO,
+        /// Ranks of one process, each with its own context and on its own thread.
+        Loopback = SYNFIRE_TRANSPORT_LOOPBACK,
+        /// The processes of `MPI_COMM_WORLD`. The library `libsynfire_mpi.so` is loaded, which belongs to one MPI; it
+        /// initialises MPI unless the program has done so, with `MPI_THREAD_SERIALIZED` at least.
+        Mpi = SYNFIRE_TRANSPORT_MPI,
+    }
+}
+crate::values::values! {
     /// Values of `SYNFIRE_OWN_LOSS_*`.
     OwnLoss {
         /// All gradients are those of losses that the network has.
@@ -163,6 +175,7 @@ pub struct SynapseBuilder<'a> {
     frozen: bool,
     gradient_bits: i32,
     initialization: Initialization,
+    no_self_connections: bool,
     gain: f64,
     seed: u64,
     mask: &'a [u8],
@@ -200,6 +213,12 @@ impl<'a> SynapseBuilder<'a> {
     /// One of [`Initialization`]. Default: uniform.
     pub fn initialization(mut self, initialization: Initialization) -> Self {
         self.initialization = initialization;
+        self
+    }
+    /// `true`: no connection from input i to output i, as with a mask whose diagonal is 0: for a recurrent synapse whose
+    /// neurons do not read themselves. K must be N. Default: 0. Since ABI 0.3; before, it had to be 0.
+    pub fn no_self_connections(mut self, no_self_connections: bool) -> Self {
+        self.no_self_connections = no_self_connections;
         self
     }
     /// A factor on the initial weights, at most 1e30. Default: 1.
@@ -253,7 +272,7 @@ impl<'a> SynapseBuilder<'a> {
             frozen: self.frozen.into(),
             gradient_bits: self.gradient_bits,
             initialization: self.initialization.to_raw(),
-            reserved: 0,
+            no_self_connections: self.no_self_connections.into(),
             gain: self.gain,
             seed: self.seed,
             mask: if self.mask.is_empty() { null() } else { self.mask.as_ptr() },
@@ -278,6 +297,7 @@ impl Synapse {
             frozen: false,
             gradient_bits: 0,
             initialization: Initialization::Uniform,
+            no_self_connections: false,
             gain: 0.0,
             seed: 0,
             mask: &[],
@@ -637,6 +657,166 @@ impl Synapse {
             upper: 0.0,
             sigma: 0.0,
             frozen: false,
+        }
+    }
+}
+
+/// Options for [`Synapse::delayed`]; each has the library's default. How to create a synapse with a delay for each
+/// connection.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct DelayedBuilder<'a> {
+    dtype: DType,
+    n_inputs: i64,
+    n_outputs: i64,
+    max_delay: i32,
+    learn_delays: bool,
+    width: f64,
+    bias: bool,
+    frozen: bool,
+    gradient_bits: i32,
+    initialization: Initialization,
+    weight_bits: i32,
+    gain: f64,
+    seed: u64,
+    delays: &'a [f64],
+    mask: &'a [u8],
+}
+impl<'a> DelayedBuilder<'a> {
+    /// Type of the arrays, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
+    pub fn dtype(mut self, dtype: DType) -> Self {
+        self.dtype = dtype;
+        self
+    }
+    /// `true`: delays are learnt. `false` (default): they are fixed, whole, and have no gradient.
+    pub fn learn_delays(mut self, learn_delays: bool) -> Self {
+        self.learn_delays = learn_delays;
+        self
+    }
+    /// The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must be 0 with
+    /// fixed delays.
+    pub fn width(mut self, width: f64) -> Self {
+        self.width = width;
+        self
+    }
+    /// `true`: with a bias. `false` (default): without.
+    pub fn bias(mut self, bias: bool) -> Self {
+        self.bias = bias;
+        self
+    }
+    /// `true`: without gradients. `false` (default): with.
+    pub fn frozen(mut self, frozen: bool) -> Self {
+        self.frozen = frozen;
+        self
+    }
+    /// As [`SynapseBuilder::gradient_bits`].
+    pub fn gradient_bits(mut self, gradient_bits: i32) -> Self {
+        self.gradient_bits = gradient_bits;
+        self
+    }
+    /// As [`SynapseBuilder::initialization`], of weights and bias.
+    pub fn initialization(mut self, initialization: Initialization) -> Self {
+        self.initialization = initialization;
+        self
+    }
+    /// As [`SynapseBuilder::weight_bits`], of the w`[n, k, d]`.
+    pub fn weight_bits(mut self, weight_bits: i32) -> Self {
+        self.weight_bits = weight_bits;
+        self
+    }
+    /// A factor on the initial weights, at most 1e30. Default: 1.
+    pub fn gain(mut self, gain: f64) -> Self {
+        self.gain = gain;
+        self
+    }
+    /// Any number. Different seeds give independent weights and delays.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+    /// The delays `[N, K]` at the start, each from 0 to M, and whole if they are fixed. Read during the call. Default:
+    /// drawn with `seed`, uniform from 0 to M.
+    pub fn delays(mut self, delays: &'a [f64]) -> Self {
+        self.delays = delays;
+        self
+    }
+    /// As [`SynapseBuilder::mask`]: connections `[N, K]`.
+    pub fn mask(mut self, mask: &'a [u8]) -> Self {
+        self.mask = mask;
+        self
+    }
+    /// Creates it.
+    pub fn create(self, context: &Context) -> Result<Synapse> {
+        let desc = self.desc();
+        let mut raw = null_mut();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_synapse_create_delayed(context.raw, &desc, &mut raw) })?;
+        born();
+        let core =
+            SynapseCore { raw, held: Held::default(), context: context.handle.clone(), on_host: context.on_host };
+        Ok(Synapse { core: Arc::new(core) })
+    }
+    /// Bytes it will take.
+    pub fn query_memory(&self) -> Result<crate::SynapseMemory> {
+        crate::error::loaded()?;
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut memory: sys::synfire_synapse_memory = unsafe { zeroed() };
+        memory.struct_size = size_of::<sys::synfire_synapse_memory>() as u32;
+        // SAFETY: the descriptor lives for the call.
+        check(unsafe { sys::synfire_synapse_query_memory_delayed(&self.desc(), &mut memory) })?;
+        Ok(crate::SynapseMemory {
+            weight_bytes: memory.weight_bytes,
+            derived_bytes: memory.derived_bytes,
+            gradient_bytes: memory.gradient_bytes,
+        })
+    }
+    pub(crate) fn desc(&self) -> sys::synfire_delayed_desc {
+        sys::synfire_delayed_desc {
+            struct_size: size_of::<sys::synfire_delayed_desc>() as u32,
+            dtype: self.dtype.to_raw(),
+            n_inputs: self.n_inputs,
+            n_outputs: self.n_outputs,
+            max_delay: self.max_delay,
+            learn_delays: self.learn_delays.into(),
+            width: self.width,
+            bias: self.bias.into(),
+            frozen: self.frozen.into(),
+            gradient_bits: self.gradient_bits,
+            initialization: self.initialization.to_raw(),
+            weight_bits: self.weight_bits,
+            reserved: 0,
+            gain: self.gain,
+            seed: self.seed,
+            delays: if self.delays.is_empty() { null() } else { self.delays.as_ptr() },
+            delays_length: self.delays.len() as u64,
+            mask: if self.mask.is_empty() { null() } else { self.mask.as_ptr() },
+            mask_length: self.mask.len() as u64,
+        }
+    }
+}
+impl Synapse {
+    /// Options, with what it needs; everything else has its default.
+    ///
+    /// - `n_inputs`: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+    /// - `n_outputs`: Outputs N, at least 1.
+    /// - `max_delay`: The longest delay M in steps, 1 to 255.
+    pub fn delayed<'a>(n_inputs: i64, n_outputs: i64, max_delay: i32) -> DelayedBuilder<'a> {
+        DelayedBuilder {
+            dtype: DType::F32,
+            n_inputs,
+            n_outputs,
+            max_delay,
+            learn_delays: false,
+            width: 0.0,
+            bias: false,
+            frozen: false,
+            gradient_bits: 0,
+            initialization: Initialization::Uniform,
+            weight_bits: 0,
+            gain: 0.0,
+            seed: 0,
+            delays: &[],
+            mask: &[],
         }
     }
 }
@@ -1217,9 +1397,136 @@ impl Drop for OptimizerCore {
     }
 }
 
+/// One rank of a group that trains a network together: [`NetworkBuilder::communicator`]. Since ABI 0.3. It keeps its
+/// context.
+pub struct Communicator {
+    pub(crate) core: Arc<CommunicatorCore>,
+}
+impl fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Communicator at {:?}", self.core.raw)
+    }
+}
+/// Options for [`Communicator`]; each has the library's default.
+#[derive(Clone, Copy, Debug)]
+#[must_use]
+pub struct CommunicatorBuilder<'a> {
+    transport: Transport,
+    rank: i32,
+    size: i32,
+    id: Option<&'a str>,
+    timeout_ns: i64,
+}
+impl<'a> CommunicatorBuilder<'a> {
+    /// One of [`Transport`].
+    pub fn transport(mut self, transport: Transport) -> Self {
+        self.transport = transport;
+        self
+    }
+    /// This rank, 0 to `size` - 1; another one on every thread or process of the group. 0 if `size` is 0.
+    pub fn rank(mut self, rank: i32) -> Self {
+        self.rank = rank;
+        self
+    }
+    /// How many ranks the group has, at most 65,536. Default 0: rank and size are those of the environment, from the
+    /// first of these pairs of variables that is there: `SYNFIRE_RANK` and `SYNFIRE_WORLD_SIZE`, `OMPI_COMM_WORLD_RANK`
+    /// and `OMPI_COMM_WORLD_SIZE`, `PMI_RANK` and `PMI_SIZE`, `SLURM_PROCID` and `SLURM_NTASKS`; without any, those of
+    /// MPI. What MPI says must agree with both.
+    pub fn size(mut self, size: i32) -> Self {
+        self.size = size;
+        self
+    }
+    /// The name of the group among those of the process, 1 to 64 bytes: ranks of one name belong together. Without: the
+    /// group without a name. For [`Transport::Loopback`] alone.
+    pub fn id(mut self, id: &'a str) -> Self {
+        self.id = Some(id);
+        self
+    }
+    /// The longest wait for the other ranks, in nanoseconds. Default: 60 seconds. A negative value waits for ever.
+    pub fn timeout_ns(mut self, timeout_ns: i64) -> Self {
+        self.timeout_ns = timeout_ns;
+        self
+    }
+    /// Creates it.
+    pub fn create(self, context: &Context) -> Result<Communicator> {
+        let id = self.id.map(Name::new).transpose()?;
+        let desc = self.desc(id.as_ref());
+        let mut raw = null_mut();
+        // SAFETY: live handles; the descriptor lives for the call.
+        check(unsafe { sys::synfire_communicator_create(context.raw, &desc, &mut raw) })?;
+        born();
+        let core = CommunicatorCore { raw, held: Held::default(), _context: context.handle.clone() };
+        Ok(Communicator { core: Arc::new(core) })
+    }
+    pub(crate) fn desc(&self, id: Option<&Name>) -> sys::synfire_communicator_desc {
+        sys::synfire_communicator_desc {
+            struct_size: size_of::<sys::synfire_communicator_desc>() as u32,
+            transport: self.transport.to_raw(),
+            rank: self.rank,
+            size: self.size,
+            id: id.map_or(null(), Name::as_ptr),
+            timeout_ns: self.timeout_ns,
+        }
+    }
+}
+impl Communicator {
+    /// Options, each with its default.
+    pub fn builder<'a>() -> CommunicatorBuilder<'a> {
+        CommunicatorBuilder { transport: Transport::Auto, rank: 0, size: 0, id: None, timeout_ns: 0 }
+    }
+    /// The C handle, for [`sys`](crate::sys); it is good for as long as the object is.
+    pub fn as_raw(&self) -> sys::synfire_communicator {
+        self.core.raw
+    }
+    /// Closes it now; dropping does the same.
+    pub fn close(self) {}
+    /// Returns which rank this is, and of how many.
+    pub fn properties(&self) -> Result<CommunicatorProperties> {
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut properties: sys::synfire_communicator_properties = unsafe { zeroed() };
+        properties.struct_size = size_of::<sys::synfire_communicator_properties>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe { sys::synfire_communicator_get_properties(self.core.raw, &mut properties) })?;
+            Ok(CommunicatorProperties::from_c(&properties))
+        })
+    }
+    /// Waits until every rank has made this call: for example, until rank 0 has written a file that the others read.
+    pub fn barrier(&self) -> Result<()> {
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| check(unsafe { sys::synfire_communicator_barrier(self.core.raw) }).map(drop))
+    }
+    /// Gives up a group: calls of all ranks that wait for each other, also of this one on another thread, and all later
+    /// ones return `SYNFIRE_ERROR_PEER_LOST`. For a program that cannot go on.
+    pub fn abort(&self) -> Result<()> {
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core.held.between_launches(|| check(unsafe { sys::synfire_communicator_abort(self.core.raw) }).map(drop))
+    }
+}
+pub(crate) struct CommunicatorCore {
+    pub(crate) raw: sys::synfire_communicator,
+    pub(crate) held: Held,
+    _context: Arc<ContextHandle>,
+}
+// SAFETY: the C library wants one call at a time per object, which `held` sees to.
+unsafe impl Send for CommunicatorCore {}
+unsafe impl Sync for CommunicatorCore {}
+impl Object for CommunicatorCore {
+    fn held(&self) -> &Held {
+        &self.held
+    }
+}
+impl Drop for CommunicatorCore {
+    fn drop(&mut self) {
+        // SAFETY: our own handle, destroyed once.
+        unsafe { sys::synfire_communicator_destroy(self.raw) };
+        gone();
+    }
+}
+
 /// Stages from an input to a readout, a loss and an optimiser, and all that they need: synapses, layers, buffers and
 /// graphs. It uses nothing but the functions above, so its results have the bits of what they would give by hand. It
-/// keeps its context.
+/// keeps its context and what it was created with.
 pub struct Network {
     pub(crate) core: Arc<NetworkCore>,
 }
@@ -1231,7 +1538,7 @@ impl fmt::Debug for Network {
 /// Options for [`Network`]; each has the library's default.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
-pub struct NetworkBuilder {
+pub struct NetworkBuilder<'a> {
     dtype: DType,
     n_steps: i64,
     batch: i64,
@@ -1240,8 +1547,9 @@ pub struct NetworkBuilder {
     n_slots: u32,
     transient_arrays: bool,
     own_loss: OwnLoss,
+    communicator: Option<&'a Communicator>,
 }
-impl NetworkBuilder {
+impl<'a> NetworkBuilder<'a> {
     /// Type of weights, states and arithmetic: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
     pub fn dtype(mut self, dtype: DType) -> Self {
         self.dtype = dtype;
@@ -1271,9 +1579,10 @@ impl NetworkBuilder {
         self
     }
     /// `true`: spikes and potentials between the stages and their gradients are transient
-    /// ([`Memory::Transient`](crate::Memory::Transient)), which takes less memory, and [`Network::buffer`] does not give
-    /// them out. Where a layer of the network has fewer active rows than the batch ([`Layer::set_n_active`]), what
-    /// belongs to other rows is then undefined. A network that is made of a file has 0. Default: 0. @since ABI 0.3
+    /// ([`Memory::Transient`](crate::Memory::Transient)), which takes less memory, and [`Network::buffer`] gives out
+    /// only those that the program has asked for ([`Network::keep`]). Where a layer of the network has fewer active rows
+    /// than the batch ([`Layer::set_n_active`]), what belongs to other rows is then undefined. A network that is made of
+    /// a file has 0. Default: 0. @since ABI 0.3
     pub fn transient_arrays(mut self, transient_arrays: bool) -> Self {
         self.transient_arrays = transient_arrays;
         self
@@ -1285,15 +1594,35 @@ impl NetworkBuilder {
         self.own_loss = own_loss;
         self
     }
+    /// The ranks that train and evaluate the network together, each a part of the rows of every batch: rank r of W ranks
+    /// has the rows from the integer part of r B / W to that of (r + 1) B / W. Each rank makes the same calls with the
+    /// same stages, values and data; building, new data, training and evaluation are calls that wait for the other
+    /// ranks, and compare. Results and files have the bits of one rank. Inference is each rank's own, with all B rows.
+    /// `batch` must be at least W, `own_loss` 0, and graphs of training and evaluation are not given out. Without: none.
+    /// Since ABI 0.3.
+    pub fn communicator(mut self, communicator: &'a Communicator) -> Self {
+        self.communicator = Some(communicator);
+        self
+    }
     /// Creates it.
     pub fn create(self, context: &Context) -> Result<Network> {
         let desc = self.desc();
+        let mut held: Vec<&Held> = vec![];
+        held.extend(self.communicator.into_iter().flat_map(|communicator| all_held(&*communicator.core)));
+        let _held = hold_all(held)?;
+        let mut objects: Vec<Arc<dyn Object>> = vec![];
+        objects.extend(self.communicator.map(|one| one.core.clone() as Arc<dyn Object>));
         let mut raw = null_mut();
         // SAFETY: live handles; the descriptor lives for the call.
         check(unsafe { sys::synfire_network_create(context.raw, &desc, &mut raw) })?;
         born();
-        let core =
-            NetworkCore { raw, held: Held::default(), context: context.handle.clone(), on_host: context.on_host };
+        let core = NetworkCore {
+            raw,
+            held: Held::default(),
+            context: context.handle.clone(),
+            on_host: context.on_host,
+            objects,
+        };
         Ok(Network { core: Arc::new(core) })
     }
     pub(crate) fn desc(&self) -> sys::synfire_network_desc {
@@ -1307,6 +1636,7 @@ impl NetworkBuilder {
             n_slots: self.n_slots,
             transient_arrays: self.transient_arrays.into(),
             own_loss: self.own_loss.to_raw(),
+            communicator: self.communicator.map_or(null_mut(), |communicator| communicator.core.raw),
         }
     }
 }
@@ -1314,7 +1644,7 @@ impl Network {
     /// Options, with what it needs; everything else has its default.
     ///
     /// - `n_steps`: Steps T of one replay, at least 1.
-    pub fn builder(n_steps: Steps) -> NetworkBuilder {
+    pub fn builder<'a>(n_steps: Steps) -> NetworkBuilder<'a> {
         NetworkBuilder {
             dtype: DType::F32,
             n_steps: n_steps.0,
@@ -1324,6 +1654,7 @@ impl Network {
             n_slots: 0,
             transient_arrays: false,
             own_loss: OwnLoss::None,
+            communicator: None,
         }
     }
     /// The C handle, for [`sys`](crate::sys); it is good for as long as the object is.
@@ -1372,7 +1703,7 @@ impl Network {
             .map(drop)
         })
     }
-    /// Adds the readout. It has no values.
+    /// Adds the readout.
     pub fn add_readout(&self, name: &str, reduction: Readout, of_spikes: bool) -> Result<()> {
         let name = Name::new(name)?;
         // SAFETY: live handles; what is pointed to lives for the call.
@@ -1505,6 +1836,16 @@ impl Network {
             })
             .map(drop)
         })
+    }
+    /// Asks for arrays that training, evaluation and inference shall leave behind: [`Network::buffer`] gives them out.
+    /// Each replay overwrites them with those of its own rows. A network keeps nothing that nobody asks for and no stage
+    /// reads, and what is kept changes no bit of any result.
+    pub fn keep(&self, names: &str) -> Result<()> {
+        let names = Name::new(names)?;
+        // SAFETY: live handles; what is pointed to lives for the call.
+        self.core
+            .held
+            .between_launches(|| check(unsafe { sys::synfire_network_keep(self.core.raw, names.as_ptr()) }).map(drop))
     }
     /// Computes how much memory a network takes, before anything of it is allocated: all parts are made and all graphs
     /// recorded, for data without lengths and sample weights, on a device that only counts.
@@ -1662,6 +2003,23 @@ impl Network {
             Buffer::from_part(buffer, self.core.part_of())
         })
     }
+    /// Reads the monitor of a stage, which adds up inside the replays ([`Network::keep`]). Counts are integers and sums
+    /// are in f64 in a fixed order, so that the numbers are the same on every machine. A call that trains, evaluates or
+    /// infers begins anew; replays that the program launches itself are added. A call that fails may have changed what
+    /// was added up.
+    pub fn monitor(&self, stage: &str, restart: bool) -> Result<NetworkMonitor> {
+        let stage = Name::new(stage)?;
+        // SAFETY: zeros plus the size is how C initialises it.
+        let mut monitor: sys::synfire_network_monitor = unsafe { zeroed() };
+        monitor.struct_size = size_of::<sys::synfire_network_monitor>() as u32;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe {
+                sys::synfire_network_get_monitor(self.core.raw, stage.as_ptr(), restart.into(), &mut monitor)
+            })?;
+            Ok(NetworkMonitor::from_c(&monitor))
+        })
+    }
     /// Reports the memory that a network holds, with the layers, synapses, buffers, graphs and the optimiser that it
     /// made. [`Network::query_memory`] says before what it will need.
     pub fn memory_use(&self) -> Result<MemoryUse> {
@@ -1687,6 +2045,22 @@ impl Network {
             .held
             .between_launches(|| check(unsafe { sys::synfire_network_save(self.core.raw, path.as_ptr()) }).map(drop))
     }
+    /// Saves a network in files of limited size, as other tools do with large models. If its tensors have at most
+    /// `shard_bytes` bytes, this is [`Network::save`]. Otherwise the tensors are divided among N files beside the path
+    /// `"NAME.safetensors"`, `"NAME-00001-of-0000N.safetensors"` and so on, each a safetensors file of at most that many
+    /// bytes of tensors, or with one larger tensor; and `"NAME.safetensors.index.json"` says which file has which
+    /// tensor. Functions that load take the path of the index in place of that of a file.
+    pub fn save_shards(&self, path: &str, shard_bytes: u64) -> Result<u64> {
+        let path = Name::new(path)?;
+        let mut n_shards = 0;
+        self.core.held.between_launches(|| {
+            // SAFETY: live handles; what is pointed to lives for the call.
+            check(unsafe {
+                sys::synfire_network_save_shards(self.core.raw, path.as_ptr(), shard_bytes, &mut n_shards)
+            })?;
+            Ok(n_shards)
+        })
+    }
     /// Loads a file that [`Network::save`] has written, into a network with the same stages: the same names, kinds,
     /// widths, masks, class weights and values, but for those that can change between replays, which become those of the
     /// file, and those that say only where memory lies or how weights began. A value that the file lacks has its
@@ -1708,6 +2082,7 @@ pub(crate) struct NetworkCore {
     pub(crate) held: Held,
     pub(crate) context: Arc<ContextHandle>,
     pub(crate) on_host: bool,
+    pub(crate) objects: Vec<Arc<dyn Object>>,
 }
 // SAFETY: the C library wants one call at a time per object, which `held` sees to.
 unsafe impl Send for NetworkCore {}
@@ -1715,6 +2090,9 @@ unsafe impl Sync for NetworkCore {}
 impl Object for NetworkCore {
     fn held(&self) -> &Held {
         &self.held
+    }
+    fn objects(&self) -> &[Arc<dyn Object>] {
+        &self.objects
     }
 }
 impl NetworkCore {
@@ -1880,8 +2258,8 @@ pub struct SynapseInfo {
     pub takes_dropout: bool,
     /// The bits of the grid in gradients of its arrays, 24 or 32: those that were asked for, or the default.
     pub gradient_bits: i32,
-    /// The kind: `"dense"`, `"one_to_one"`, `"conv2d"`, `"population"` or `"normalization"`. A constant string that
-    /// lives as long as the library.
+    /// The kind: `"dense"`, `"one_to_one"`, `"conv2d"`, `"population"`, `"delayed"` or `"normalization"`. A constant
+    /// string that lives as long as the library.
     pub kind: String,
     /// The bits of its weights on their grid, 8, 16 or 24; 0 if they have none.
     pub weight_bits: i32,
@@ -1991,6 +2369,23 @@ impl OptimizerMemory {
     }
 }
 
+/// The properties of a communicator: [`Communicator::properties`]. Since ABI 0.3.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CommunicatorProperties {
+    /// One of [`Transport`], but [`Transport::Auto`].
+    pub transport: Transport,
+    /// This rank.
+    pub rank: i32,
+    /// How many ranks there are.
+    pub size: i32,
+}
+impl CommunicatorProperties {
+    pub(crate) fn from_c(c: &sys::synfire_communicator_properties) -> Self {
+        CommunicatorProperties { transport: Transport::from_raw(c.transport), rank: c.rank, size: c.size }
+    }
+}
+
 /// Memory of a network, in bytes: [`Network::query_memory`]. On a host context, device memory is ordinary memory.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -2011,7 +2406,7 @@ pub struct NetworkMemory {
     /// Page-locked memory: input and output of the inference graph.
     pub pinned_bytes: u64,
     /// The data sets that the network has now, in device memory, or in page-locked memory with the input's value
-    /// `"pinned"`.
+    /// `"pinned"`. Of data in files (`synfire_network_open_data()`), what is in memory, page-locked too.
     pub data_bytes: u64,
 }
 impl NetworkMemory {
@@ -2071,6 +2466,37 @@ impl NetworkResult {
             batch: c.batch,
             n_replaced: c.n_replaced,
             rate_loss: c.rate_loss,
+        }
+    }
+}
+
+/// The monitor of one stage of a network: [`Network::monitor`]. Numbers that the stage does not have are NaN. Since ABI
+/// 0.3.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NetworkMonitor {
+    /// How many replays it covers: all of neurons; those that compute gradients of weights.
+    pub n_replays: u64,
+    /// The spikes of neurons per neuron and step, 0 to 1; 0 without a replay. Steps beyond a row's length and rows that
+    /// are not in the batch do not count.
+    pub rate: f64,
+    /// The fraction of the neurons that have not fired in any of the replays, 0 to 1; 0 without a replay.
+    pub silent: f64,
+    /// The Euclidean norm of the weights that the stage has now, without the bias: gamma of a normalisation, mu of a
+    /// population code.
+    pub weight_norm: f64,
+    /// The root of the mean, over the replays, of the squared Euclidean norm of their gradient; 0 without a replay. NaN
+    /// too if they are not trained. With one replay, the norm of its gradient.
+    pub gradient_norm: f64,
+}
+impl NetworkMonitor {
+    pub(crate) fn from_c(c: &sys::synfire_network_monitor) -> Self {
+        NetworkMonitor {
+            n_replays: c.n_replays,
+            rate: c.rate,
+            silent: c.silent,
+            weight_norm: c.weight_norm,
+            gradient_norm: c.gradient_norm,
         }
     }
 }

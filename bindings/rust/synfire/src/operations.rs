@@ -176,6 +176,10 @@ pub struct Forward<'a> {
     pub(crate) state_init: Vec<(String, &'a Arc<BufferCore>)>,
     pub(crate) state_final: Vec<(String, &'a Arc<BufferCore>)>,
     pub(crate) state_seq: Vec<(String, &'a Arc<BufferCore>)>,
+    pub(crate) recurrent_synapse: Option<&'a Synapse>,
+    pub(crate) recurrent_delay: i64,
+    pub(crate) spikes_init: Option<&'a Arc<BufferCore>>,
+    pub(crate) spikes_final: Option<&'a Arc<BufferCore>>,
 }
 impl<'a> Forward<'a> {
     /// With what it needs; everything else has its default.
@@ -200,6 +204,10 @@ impl<'a> Forward<'a> {
             state_init: Vec::new(),
             state_final: Vec::new(),
             state_seq: Vec::new(),
+            recurrent_synapse: None,
+            recurrent_delay: 0,
+            spikes_init: None,
+            spikes_final: None,
         }
     }
     /// With what it needs; everything else has its default.
@@ -227,6 +235,10 @@ impl<'a> Forward<'a> {
             state_init: Vec::new(),
             state_final: Vec::new(),
             state_seq: Vec::new(),
+            recurrent_synapse: None,
+            recurrent_delay: 0,
+            spikes_init: None,
+            spikes_final: None,
         }
     }
     /// One of [`Tape`]. Default: recompute.
@@ -280,7 +292,8 @@ impl<'a> Forward<'a> {
         self
     }
     /// As [`SynapseForward::n_active`]: X of other rows is +0, and they count in no gradient of the synapse, nor do rows
-    /// that are not active in the layer ([`Layer::set_n_active`]). Only with `synapse`. Its shape: `[1]`.
+    /// that are not active in the layer ([`Layer::set_n_active`]). The same holds for the recurrent synapse. Only with
+    /// `synapse`. Its shape: `[1]`.
     pub fn n_active<T: Element>(mut self, n_active: &'a Buffer<T>) -> Self {
         self.n_active = Some(&n_active.core);
         self
@@ -319,6 +332,32 @@ impl<'a> Forward<'a> {
         self.state_seq.push((name.into(), &buffer.core));
         self
     }
+    /// A synapse from the layer's spikes to its X: of spikes, with N inputs, N outputs and the type of the layer's
+    /// arithmetic. It may be `synapse` itself. Default: null, no recurrence; LI has none. Since ABI 0.3.
+    pub fn recurrent_synapse(mut self, recurrent_synapse: &'a Synapse) -> Self {
+        self.recurrent_synapse = Some(recurrent_synapse);
+        self
+    }
+    /// Steps from a spike to its effect, with `recurrent_synapse`: 1 to `synfire_layer_desc::history_steps`. Otherwise
+    /// 0. Since ABI 0.3.
+    pub fn recurrent_delay(mut self, recurrent_delay: i64) -> Self {
+        self.recurrent_delay = recurrent_delay;
+        self
+    }
+    /// Spikes of the `recurrent_delay` steps before the first, the earliest step first, read:
+    /// [`DType::Bits`](crate::DType::Bits) `[recurrent_delay, B, ceil(N/32)]`. Given exactly if `v_init` and
+    /// `recurrent_synapse` are; the layer's history is then neither read nor written. Since ABI 0.3. Its shape: `[D, B,
+    /// N]`.
+    pub fn spikes_init<T: Element>(mut self, spikes_init: &'a Buffer<T>) -> Self {
+        self.spikes_init = Some(&spikes_init.core);
+        self
+    }
+    /// Spikes of the last `recurrent_delay` steps likewise, written: the `spikes_init` of the window that follows. Only
+    /// with `recurrent_synapse`. Since ABI 0.3. Its shape: `[D, B, N]`.
+    pub fn spikes_final<T: Element>(mut self, spikes_final: &'a Buffer<T>) -> Self {
+        self.spikes_final = Some(&spikes_final.core);
+        self
+    }
     pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [
             self.x,
@@ -332,6 +371,8 @@ impl<'a> Forward<'a> {
             self.w_seq,
             self.synapse_input,
             self.n_active,
+            self.spikes_init,
+            self.spikes_final,
         ]
         .into_iter()
         .flatten()
@@ -398,6 +439,10 @@ impl<'a> Forward<'a> {
             n_state_final: state_final.len() as u64,
             state_seq: if state_seq.is_empty() { null() } else { state_seq.as_ptr() },
             n_state_seq: state_seq.len() as u64,
+            recurrent_synapse: self.recurrent_synapse.map_or(null_mut(), |synapse| synapse.core.raw),
+            recurrent_delay: self.recurrent_delay,
+            spikes_init: self.spikes_init.map_or(null_mut(), |core| core.raw),
+            spikes_final: self.spikes_final.map_or(null_mut(), |core| core.raw),
         }
     }
 }
@@ -426,6 +471,8 @@ pub struct Backward<'a> {
     pub(crate) grad_state_seq: Vec<(String, &'a Arc<BufferCore>)>,
     pub(crate) grad_state_final: Vec<(String, &'a Arc<BufferCore>)>,
     pub(crate) grad_state_init: Vec<(String, &'a Arc<BufferCore>)>,
+    pub(crate) grad_spikes_final: Option<&'a Arc<BufferCore>>,
+    pub(crate) grad_spikes_init: Option<&'a Arc<BufferCore>>,
 }
 impl<'a> Backward<'a> {
     /// With everything at its default.
@@ -450,6 +497,8 @@ impl<'a> Backward<'a> {
             grad_state_seq: Vec::new(),
             grad_state_final: Vec::new(),
             grad_state_init: Vec::new(),
+            grad_spikes_final: None,
+            grad_spikes_init: None,
         }
     }
     /// dL/dS `[T, B, N]`, read. LI has none.
@@ -499,7 +548,8 @@ impl<'a> Backward<'a> {
         self.grad_synapse_input = Some(&grad_synapse_input.core);
         self
     }
-    /// `true`: gradients of weights and bias are added to what the synapse holds. `false` (default): they replace it.
+    /// `true`: gradients of weights and bias are added to what the synapse, and the recurrent one, holds. `false`
+    /// (default): they replace it. If both are the same synapse, the recurrent gradients are added to the others.
     pub fn add_synapse_gradients(mut self, add_synapse_gradients: bool) -> Self {
         self.add_synapse_gradients = add_synapse_gradients;
         self
@@ -509,7 +559,8 @@ impl<'a> Backward<'a> {
         self.add_input_gradient = add_input_gradient;
         self
     }
-    /// `true`: gradients of weights and bias are not computed, and the synapse's are left as they are. Default 0.
+    /// `true`: gradients of weights and bias are not computed, and those of the synapse, and of the recurrent one, are
+    /// left as they are. Default 0.
     pub fn skip_synapse_gradients(mut self, skip_synapse_gradients: bool) -> Self {
         self.skip_synapse_gradients = skip_synapse_gradients;
         self
@@ -547,6 +598,19 @@ impl<'a> Backward<'a> {
         self.grad_state_init.push((name.into(), &buffer.core));
         self
     }
+    /// dL/dS of the last `recurrent_delay` steps, read; added to that of these steps: the `grad_spikes_init` of the
+    /// window that follows. f32 (f64 in an f64 layer). Only after a forward with a recurrent synapse. Since ABI 0.3. Its
+    /// shape: `[D, B, N]`.
+    pub fn grad_spikes_final<T: Element>(mut self, grad_spikes_final: &'a Buffer<T>) -> Self {
+        self.grad_spikes_final = Some(&grad_spikes_final.core);
+        self
+    }
+    /// dL/dS of the `recurrent_delay` steps before the first one, written: +0 where no step reads them. f32 (f64 in an
+    /// f64 layer). Only after a forward with a recurrent synapse. Since ABI 0.3. Its shape: `[D, B, N]`.
+    pub fn grad_spikes_init<T: Element>(mut self, grad_spikes_init: &'a Buffer<T>) -> Self {
+        self.grad_spikes_init = Some(&grad_spikes_init.core);
+        self
+    }
     pub(crate) fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
         [
             self.grad_spike_seq,
@@ -558,6 +622,8 @@ impl<'a> Backward<'a> {
             self.grad_w_final,
             self.grad_w_init,
             self.grad_synapse_input,
+            self.grad_spikes_final,
+            self.grad_spikes_init,
         ]
         .into_iter()
         .flatten()
@@ -639,6 +705,8 @@ impl<'a> Backward<'a> {
             n_grad_state_final: grad_state_final.len() as u64,
             grad_state_init: if grad_state_init.is_empty() { null() } else { grad_state_init.as_ptr() },
             n_grad_state_init: grad_state_init.len() as u64,
+            grad_spikes_final: self.grad_spikes_final.map_or(null_mut(), |core| core.raw),
+            grad_spikes_init: self.grad_spikes_init.map_or(null_mut(), |core| core.raw),
         }
     }
 }
@@ -4082,8 +4150,8 @@ pub struct CopyRows<'a> {
 impl<'a> CopyRows<'a> {
     /// With what it needs; everything else has its default.
     ///
-    /// - `source`: The layer to read, of the same model, number of neurons and arithmetic. It may be the layer that is
-    ///   written: its rows can be copied to other rows of it.
+    /// - `source`: The layer to read, of the same model, number of neurons, arithmetic and number of steps in its
+    ///   history. It may be the layer that is written: its rows can be copied to other rows of it.
     pub fn new(source: &'a Layer) -> Self {
         CopyRows { source, first_row: 0, n_rows: 0, destination_row: 0 }
     }
@@ -4250,6 +4318,7 @@ impl<'a> Restore<'a> {
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct SynapseForward<'a> {
+    round_delays: bool,
     n_steps: i64,
     batch: i64,
     input: &'a Arc<BufferCore>,
@@ -4258,6 +4327,8 @@ pub struct SynapseForward<'a> {
     input_mask: Option<&'a Arc<BufferCore>>,
     input_scale: Option<&'a Arc<BufferCore>>,
     mask_channels: i64,
+    history: Option<&'a Arc<BufferCore>>,
+    next_history: Option<&'a Arc<BufferCore>>,
 }
 impl<'a> SynapseForward<'a> {
     /// With what it needs; everything else has its default.
@@ -4268,6 +4339,7 @@ impl<'a> SynapseForward<'a> {
     /// - `n_steps`: Steps T, at least 1.
     pub fn new<I: Element, O: Element>(input: &'a Buffer<I>, output: &'a Buffer<O>, n_steps: Steps) -> Self {
         SynapseForward {
+            round_delays: false,
             n_steps: n_steps.0,
             batch: 0,
             input: &input.core,
@@ -4276,7 +4348,15 @@ impl<'a> SynapseForward<'a> {
             input_mask: None,
             input_scale: None,
             mask_channels: 0,
+            history: None,
+            next_history: None,
         }
+    }
+    /// `true`: a synapse with learnt delays rounds each D`[n, k]` to the nearest step, half-way ones up: w`[n, k, d]` is
+    /// W`[n, k]` there and 0 elsewhere, as in an evaluation. Default 0. Has no effect on other synapses. Since ABI 0.3.
+    pub fn round_delays(mut self, round_delays: bool) -> Self {
+        self.round_delays = round_delays;
+        self
     }
     /// Batch rows B. Default: 1.
     pub fn batch(mut self, batch: i64) -> Self {
@@ -4306,6 +4386,19 @@ impl<'a> SynapseForward<'a> {
         self.mask_channels = mask_channels;
         self
     }
+    /// The spikes of the last M steps before step 0, the earliest one first, for a synapse with delays; any other one
+    /// refuses it. [`DType::Bits`](crate::DType::Bits) (`[M, B, ceil(K/32)]` words), read. Default: there were none.
+    /// Since ABI 0.3. Its shape: `[M, B, K]`.
+    pub fn history<T: Element>(mut self, history: &'a Buffer<T>) -> Self {
+        self.history = Some(&history.core);
+        self
+    }
+    /// The `history` of the next T steps, likewise, written; rows that are not active get theirs of `history`. Must not
+    /// overlap `history`, which the backward reads: copy it there after that. Since ABI 0.3. Its shape: `[M, B, K]`.
+    pub fn next_history<T: Element>(mut self, next_history: &'a Buffer<T>) -> Self {
+        self.next_history = Some(&next_history.core);
+        self
+    }
     /// Appends the product of a synapse with its input.
     pub fn record(self, graph: &mut Graph, synapse: &Synapse) -> Result<Operation> {
         let desc = self.desc();
@@ -4325,12 +4418,22 @@ impl<'a> SynapseForward<'a> {
         synapse.core.now(held, || unsafe { sys::synfire_synapse_forward(synapse.core.raw, &desc, null_mut()) })
     }
     fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
-        [Some(self.input), Some(self.output), self.n_active, self.input_mask, self.input_scale].into_iter().flatten()
+        [
+            Some(self.input),
+            Some(self.output),
+            self.n_active,
+            self.input_mask,
+            self.input_scale,
+            self.history,
+            self.next_history,
+        ]
+        .into_iter()
+        .flatten()
     }
     fn desc(&self) -> sys::synfire_synapse_forward_desc {
         sys::synfire_synapse_forward_desc {
             struct_size: size_of::<sys::synfire_synapse_forward_desc>() as u32,
-            reserved: 0,
+            round_delays: self.round_delays.into(),
             n_steps: self.n_steps,
             batch: self.batch,
             input: self.input.raw,
@@ -4339,6 +4442,8 @@ impl<'a> SynapseForward<'a> {
             input_mask: self.input_mask.map_or(null_mut(), |core| core.raw),
             input_scale: self.input_scale.map_or(null_mut(), |core| core.raw),
             mask_channels: self.mask_channels,
+            history: self.history.map_or(null_mut(), |core| core.raw),
+            next_history: self.next_history.map_or(null_mut(), |core| core.raw),
         }
     }
 }
@@ -4358,6 +4463,7 @@ pub struct SynapseBackward<'a> {
     input_mask: Option<&'a Arc<BufferCore>>,
     input_scale: Option<&'a Arc<BufferCore>>,
     mask_channels: i64,
+    history: Option<&'a Arc<BufferCore>>,
 }
 impl<'a> SynapseBackward<'a> {
     /// With what it needs; everything else has its default.
@@ -4377,6 +4483,7 @@ impl<'a> SynapseBackward<'a> {
             input_mask: None,
             input_scale: None,
             mask_channels: 0,
+            history: None,
         }
     }
     /// `true`: gradients of weights and bias are added to what the synapse holds. `false` (default): they replace it.
@@ -4424,6 +4531,12 @@ impl<'a> SynapseBackward<'a> {
         self.mask_channels = mask_channels;
         self
     }
+    /// As [`SynapseForward::history`], and the same as in the forward: its spikes count in the gradients of the arrays,
+    /// and have no dL/dx. Since ABI 0.3. Its shape: `[M, B, K]`.
+    pub fn history<T: Element>(mut self, history: &'a Buffer<T>) -> Self {
+        self.history = Some(&history.core);
+        self
+    }
     /// Appends the gradients of a product of a synapse with its input. A synapse may occur several times in a graph;
     /// with [`SynapseBackward::add_gradients`] its gradients add up.
     pub fn record(self, graph: &mut Graph, synapse: &Synapse) -> Result<Operation> {
@@ -4445,9 +4558,17 @@ impl<'a> SynapseBackward<'a> {
         synapse.core.now(held, || unsafe { sys::synfire_synapse_backward(synapse.core.raw, &desc, null_mut()) })
     }
     fn buffers(&self) -> impl Iterator<Item = &'a Arc<BufferCore>> + '_ {
-        [Some(self.grad_output), self.input, self.grad_input, self.n_active, self.input_mask, self.input_scale]
-            .into_iter()
-            .flatten()
+        [
+            Some(self.grad_output),
+            self.input,
+            self.grad_input,
+            self.n_active,
+            self.input_mask,
+            self.input_scale,
+            self.history,
+        ]
+        .into_iter()
+        .flatten()
     }
     fn desc(&self) -> sys::synfire_synapse_backward_desc {
         sys::synfire_synapse_backward_desc {
@@ -4464,6 +4585,7 @@ impl<'a> SynapseBackward<'a> {
             input_mask: self.input_mask.map_or(null_mut(), |core| core.raw),
             input_scale: self.input_scale.map_or(null_mut(), |core| core.raw),
             mask_channels: self.mask_channels,
+            history: self.history.map_or(null_mut(), |core| core.raw),
         }
     }
 }

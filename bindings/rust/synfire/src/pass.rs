@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::graph::{Graph, Operation};
 use crate::held::{Held, Left, Object};
 use crate::layer::Layer;
-use crate::objects::all_held;
+use crate::objects::{all_held, Synapse};
 use crate::operations::{Backward, Forward};
 use crate::values::Tape;
 use std::sync::Arc;
@@ -28,12 +28,22 @@ impl<'a> Forward<'a> {
         // After a synapse, gradients of weights read the input.
         let always = self.tape == Tape::Recompute || self.in_place || self.synapse.is_some();
         let input = self.x.or(self.synapse_input).filter(|_| self.tape != Tape::None)?;
-        let synapse = self.synapse.map(|synapse| synapse.core.clone() as Arc<dyn Object>);
-        Some(Left { input: input.clone(), always, synapse, n_active: self.n_active.cloned() })
+        let object = |synapse: &Synapse| synapse.core.clone() as Arc<dyn Object>;
+        let (synapse, recurrent) = (self.synapse.map(object), self.other_recurrent().map(object));
+        Some(Left { input: input.clone(), always, synapse, n_active: self.n_active.cloned(), recurrent })
     }
     /// Returns all that a call holds while it records it or runs it.
     pub(crate) fn held(&self) -> Vec<&Held> {
-        self.synapse.map_or_else(Vec::new, |synapse| all_held(&*synapse.core))
+        self.synapses().flat_map(|synapse| all_held(&*synapse.core)).collect()
+    }
+    /// Returns its synapses, each once.
+    pub(crate) fn synapses(&self) -> impl Iterator<Item = &'a Synapse> {
+        self.synapse.into_iter().chain(self.other_recurrent())
+    }
+    // The recurrent synapse, unless it is the other one too.
+    fn other_recurrent(&self) -> Option<&'a Synapse> {
+        let same = |one: &Synapse| self.synapse.is_some_and(|other| Arc::ptr_eq(&one.core, &other.core));
+        self.recurrent_synapse.filter(|one| !same(one))
     }
 }
 

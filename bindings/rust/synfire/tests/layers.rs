@@ -47,6 +47,54 @@ fn parameters_and_state() {
     assert_eq!(Surrogate::find("super_spike").unwrap(), Surrogate::SuperSpike);
 }
 
+/// Models with a current and with an adaptive threshold, and the rules of firing, against numbers that were worked out
+/// in fractions. X of neuron n at step t is (5t + 3n) mod 8, halved.
+#[test]
+fn models_and_rules() {
+    let context = context();
+    let values: [[f32; 4]; 6] = std::array::from_fn(|t| std::array::from_fn(|n| ((5 * t + 3 * n) % 8) as f32 / 2.0));
+    let x = Buffer::<f32>::from_array(&context, Memory::Pinned, &values).unwrap();
+    let of = |model| Layer::builder(Steps(6), Neurons(4)).model(model);
+    let check = |builder: LayerBuilder, parameters: &[(&str, &[f64])], fired: &str, states: [(&str, [f32; 4]); 2]| {
+        let layer = builder.create(&context).unwrap();
+        parameters.iter().for_each(|(name, values)| layer.set_parameter(name, values).unwrap());
+        let spikes = layer.sequence::<f32>(Memory::Pinned).unwrap();
+        layer.forward(Forward::new(&x).spikes(&spikes)).unwrap();
+        let text: String = spikes.map().unwrap().iter().map(|&s| if s == 1.0 { '1' } else { '0' }).collect();
+        assert_eq!(text, fired);
+        for (name, wanted) in states {
+            let mut found = [0f32; 4];
+            layer.read_state(name, &mut found).unwrap();
+            assert_eq!(found, wanted, "{name}");
+        }
+    };
+    check(
+        of(Model::Alif).reset(Reset::Soft),
+        &[("tau", &[2.0]), ("rho", &[0.5]), ("beta_a", &[1.0])],
+        "001010010100101001010010",
+        [("v", [0.953125, 1.4296875, 0.8125, 0.6953125]), ("a", [0.15625, 0.3125, 0.640625, 0.28125])],
+    );
+    check(
+        of(Model::CubaLif),
+        &[("tau", &[4.0]), ("tau_syn", &[2.0]), ("gain", &[2.0]), ("input_gain", &[1.0])],
+        "000000101101101011010110",
+        [("v", [0.6640625, 0.0, 0.0, 0.66015625]), ("current", [1.328125, 2.1796875, 2.40625, 1.3203125])],
+    );
+    check(
+        of(Model::Lif).reset(Reset::SoftDelayed),
+        &[("tau", &[2.0])],
+        "001010010100101001010010",
+        [("v", [0.703125, 0.9296875, 1.84375, 0.1953125]), ("countdown", [0.0, 0.0, 1.0, 0.0])],
+    );
+    // Two channels, each with a threshold of its own. At step 4 a neuron is at its threshold and does not fire.
+    check(
+        of(Model::If).strict_threshold(true).refractory_steps(2),
+        &[("v_threshold", &[1.0, 2.5])],
+        "001010010100001010000001",
+        [("v", [0.0, 2.0, 0.0, 0.0]), ("countdown", [2.0, 0.0, 1.0, 3.0])],
+    );
+}
+
 /// IF, one step: dL/dX is the derivative of the surrogate.
 #[test]
 fn gradients() {

@@ -56,6 +56,17 @@ fn synapses_and_optimisers_run_now() -> Result<()> {
     let active = active.to_vec()?;
     assert!(active[0] == 1.0 && active[3] == 1.0 && active[1] < 0.2);
 
+    let described = Synapse::delayed(1, 1, 2).delays(&[1.0]);
+    assert_eq!(described.query_memory()?.weight_bytes, 8);
+    let late = described.create(&context)?;
+    assert_eq!(late.info()?.kind, "delayed");
+    late.write("weight", &[3.0f32])?;
+    let spikes = Buffer::<f32>::builder(3).create(&context)?;
+    spikes.upload(0, &[1.0, 0.0, 0.0])?;
+    let arrived = Buffer::<f32>::builder(3).create(&context)?;
+    late.forward(SynapseForward::new(&spikes, &arrived, Steps(3)))?;
+    assert_eq!(arrived.to_vec()?, [0.0, 3.0, 0.0]);
+
     let described = Synapse::conv2d(1, 2).width(4).kernel_width(2).weight_bits(8).mask(&[1; 4]);
     assert_eq!(described.query_memory()?.weight_bytes, 24);
     let convolution = described.create(&context)?;
@@ -161,6 +172,41 @@ fn a_synapse_in_the_place_of_x() {
     drop((synapse, input, layer));
     replay(&mut graph);
     assert_eq!(spikes.to_vec().unwrap(), expected.0);
+}
+
+/// Two neurons that wake each other: a spike goes back and forth, also from one call to the next.
+#[test]
+fn a_layer_that_reads_its_own_spikes() {
+    let context = context();
+    let back = Synapse::builder(2, 2).no_self_connections(true).create(&context).unwrap();
+    back.write("weight", &[1.0f32; 4]).unwrap();
+    let mut weights = [0.0f32; 4];
+    back.read("weight", &mut weights).unwrap();
+    assert_eq!(weights, [0.0, 1.0, 1.0, 0.0]);
+    let layer = Layer::builder(Steps(3), Neurons(2)).model(Model::If).history_steps(1).create(&context).unwrap();
+    let x = Buffer::from_array(&context, Memory::Pinned, &[[1.0f32, 0.0], [0.0, 0.0], [0.0, 0.0]]).unwrap();
+    let (spikes, grad) =
+        (layer.sequence::<f32>(Memory::Pinned).unwrap(), layer.sequence::<f32>(Memory::Pinned).unwrap());
+    grad.fill(1.0).unwrap();
+    let forward = || Forward::new(&x).recurrent_synapse(&back).recurrent_delay(1).spikes(&spikes);
+    layer.forward(forward()).unwrap();
+    assert_eq!(spikes.to_vec().unwrap(), [1.0, 0.0, 0.0, 1.0, 1.0, 0.0]);
+    layer.backward(&Backward::new().grad_spike_seq(&grad)).unwrap();
+    let mut gradient = [1.0f32; 4];
+    back.read("weight_gradient", &mut gradient).unwrap();
+    assert!(gradient[0] == 0.0 && gradient[1] > 0.0 && gradient[2] > 0.0 && gradient[3] == 0.0, "{gradient:?}");
+    // A backward uses the recurrent synapse too, though no call names it.
+    let mut alone =
+        Graph::record(&context, |graph| graph.backward(&layer, &Backward::new().grad_spike_seq(&grad))).unwrap();
+    let ticket = alone.launch().unwrap();
+    busy(back.read("weight", &mut [0.0f32; 4]).unwrap_err());
+    assert!(alone.wait(ticket, Wait::Spin, None).unwrap());
+    back.read("weight", &mut weights).unwrap();
+    x.fill(0.0).unwrap();
+    let mut graph = Graph::record(&context, |graph| graph.forward(&layer, forward())).unwrap();
+    drop(back);
+    replay(&mut graph);
+    assert_eq!(spikes.to_vec().unwrap(), [0.0, 1.0, 1.0, 0.0, 0.0, 1.0]);
 }
 
 /// The parts of the tape that a backward uses are held, though no call names them: the inputs, and the synapse itself.

@@ -156,6 +156,94 @@ fn stages_are_described_by_names() -> Result<()> {
     Ok(())
 }
 
+/// Stages of maps that cannot be are refused, and their names stay free.
+#[test]
+fn maps_are_checked() -> Result<()> {
+    let context = context();
+    let network = Network::builder(Steps(2)).create(&context)?;
+    network.stage("input", "x").set("kind", "spikes").set("height", 3).set("width", 4).set("channels", 6).add()?;
+    let conv = || network.stage("conv2d", "y").set("output_channels", 4);
+    let invalid = Status::InvalidArgument;
+    refused(conv().set("kernel", 5).add(), invalid, &["SYN-CONV-KERNEL", "\"y\"", "5", "padded map has a height of 3"]);
+    refused(conv().set("groups", 4).add(), invalid, &["SYN-CONV-GROUPS", "4", "6"]);
+    let pool = network.stage("pool", "y").set("kind", "sum").set("window", 5);
+    refused(pool.add(), invalid, &["SYN-POOL-WINDOW", "5"]);
+    conv().set("kernel", 3).add()?;
+    let sum = network.stage("sum", "z").reads("x").reads("y");
+    refused(sum.add(), invalid, &["SYN-NETWORK-SHAPE", "3x4x6", "\"x\"", "1x2x4", "\"y\""]);
+    refused(network.set_mask("y", &[1; 10]), invalid, &["SYN-SYNAPSE-MASK", "[4, 3, 3, 6]"]);
+    let large = Network::builder(Steps(2)).create(&context)?;
+    let input = large.stage("input", "x").set("kind", "counts").set("bound", 255);
+    input.set("height", 300).set("width", 300).set("channels", 1).add()?;
+    refused(large.stage("pool", "y").set("kind", "sum").add(), Status::Unsupported, &["SYN-POOL-BOUND", "2^24"]);
+    Ok(())
+}
+
+/// V = (X + v_rest) / 2 with a v_rest for each channel. The loss is the mean of V^2 over four neurons, and a step of SGD
+/// takes off the sum of V / 4 over the places of a channel.
+#[test]
+fn channels_have_parameters_of_their_own() -> Result<()> {
+    let context = context();
+    let network = Network::builder(Steps(1)).create(&context)?;
+    network.stage("input", "x").set("kind", "values").set("height", 2).set("channels", 2).add()?;
+    network.stage("neurons", "v").reads("x").set("model", "li").set("tau", 2).add()?;
+    network.set_scope("v", "v_rest", Scope::Channel)?;
+    network.train_parameter("v", "v_rest", false, 1.0, 0.0, None, None)?;
+    network.stage("readout", "out").reads_port("v", "v").set("reduction", "last").add()?;
+    network.add_loss("loss", operations::LossKind::MeanSquaredError)?;
+    network.add_optimizer("sgd", OptimizerKind::Sgd, 1.0)?;
+    network.build()?;
+    let x = Buffer::<f32>::from_array(&context, Memory::Host, &[1f32, 2.0, 3.0, 4.0])?;
+    let targets = Buffer::<f32>::zeros(&context, Memory::Host, 4)?;
+    network.set_arrays(Data::Training, 1, &Arrays::new().inputs(None, &x).targets(None, &targets))?;
+    assert_eq!(network.train(1)?.loss, 1.875);
+    let (v, mut rest) = (network.layer("v")?, [0.0; 2]);
+    v.parameter("v_rest", &mut rest)?;
+    assert_eq!(rest, [-0.5, -0.75]);
+    Ok(())
+}
+
+// An array of NumPy.
+fn npy(name: &str, descr: &str, shape: &str, elements: &[[u8; 4]]) -> String {
+    let path = std::env::temp_dir().join(format!("synfire_rust_{}_{name}.npy", std::process::id()));
+    let dictionary = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({shape}), }}");
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    file.extend(format!("{dictionary:<118}").bytes());
+    file.extend(elements.concat());
+    std::fs::write(&path, file).expect("a temporary file");
+    path.to_str().expect("UTF-8").into()
+}
+
+#[test]
+fn rows_stay_in_files() -> Result<()> {
+    let context = context();
+    let network = built(&context)?;
+    let rates: Vec<_> = (0..ROWS * INPUTS).map(|i| ((i % 3) as f32 / 3.0).to_le_bytes()).collect();
+    let labels: Vec<_> = (0..ROWS).map(|row| (row as u32 % 2).to_le_bytes()).collect();
+    let inputs = npy("rates", "<f4", &format!("{ROWS}, {INPUTS}"), &rates);
+    let numbers = npy("labels", "<u4", &format!("{ROWS},"), &labels);
+    let files = DataFiles::new().inputs(Some("rates"), &inputs, None).labels(None, &numbers, None);
+    let (rates, labels): (Vec<f32>, Vec<u32>) =
+        (rates.into_iter().map(f32::from_le_bytes).collect(), labels.into_iter().map(u32::from_le_bytes).collect());
+    network.set_rows(
+        Data::Evaluation,
+        ROWS as i64,
+        &[("rates", Rows::Inputs(&rates)), ("loss", Rows::Labels(&labels))],
+    )?;
+    let expected = network.evaluate()?;
+    network.open_data(Data::Evaluation, &files)?;
+    assert_eq!(network.evaluate()?.loss, expected.loss);
+    network.open_data(Data::Training, &files.clone().block_rows(2).window_blocks(1).n_readers(1))?;
+    assert_eq!(network.train_epoch()?.epoch, 1);
+    let missing = network.open_data(Data::Training, &DataFiles::new().inputs(None, &inputs, None));
+    refused(missing, Status::InvalidArgument, &["SYN-NETWORK-ARRAY", "labels"]);
+    drop(network);
+    for path in [&inputs, &numbers] {
+        std::fs::remove_file(path).expect("the file");
+    }
+    Ok(())
+}
+
 #[test]
 fn parts_are_the_networks_own() -> Result<()> {
     let context = context();
@@ -349,6 +437,18 @@ fn files() -> Result<()> {
     let mut replaced = [0u64; 1];
     looped.buffer::<u64>("n_replaced")?.read(&mut replaced)?;
     assert_eq!(replaced, [2]);
+    // A program asks for arrays, monitors, and readouts that continue.
+    let asked = NetworkFile::new().keep("hidden.v hidden.counts hidden.monitor").continues(true);
+    let watched = asked.load_from_memory(&context, &file)?;
+    assert!(watched.buffer::<f32>("hidden.v")?.len() > 0);
+    let hidden = watched.monitor("hidden", true)?;
+    assert!(hidden.n_replays == 0 && hidden.weight_norm.is_nan());
+    assert_eq!(watched.value("scores", "continues")?, 1.0);
+    refused(network.buffer::<f32>("hidden.v"), Status::WrongOrder, &["SYN-NETWORK-NOT-KEPT"]);
+    refused(network.keep("hidden.v"), Status::WrongOrder, &["SYN-NETWORK-BUILT"]);
+    refused(watched.monitor("scores", false), Status::InvalidArgument, &["SYN-NETWORK-MONITOR"]);
+    let unknown = NetworkFile::new().keep("hidden.spike").load_from_memory(&context, &file);
+    refused(unknown, Status::InvalidArgument, &["SYN-NETWORK-KEEP", "did you mean \"hidden.spikes\""]);
     network.train(2)?;
     network.load(path)?;
     assert_eq!(network.save_to_memory()?, file);

@@ -84,6 +84,17 @@ fn tuning() {
     compare_with_file("tuning", "body.safetensors");
 }
 
+// The C program draws pictures too.
+#[test]
+#[ignore = "needs the C programs"]
+fn watch() {
+    let folder = std::env::temp_dir().join(format!("synfire-watch-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let theirs = run_in(&folder, &setting("SYNFIRE_PROGRAMS").join("watch"), &[]);
+    fs::remove_dir_all(&folder).unwrap();
+    assert_eq!(example("watch", &[]), theirs);
+}
+
 #[test]
 #[ignore = "needs the C programs"]
 fn senses() {
@@ -112,6 +123,20 @@ fn gestures() {
     // Its last line has times.
     assert!(rust.contains(" milliseconds, scores hash ") && rust.lines().count() > 4, "{rust}");
     assert!(c.starts_with(&rust), "{rust}{c}");
+}
+
+// Where the build has found MuJoCo.
+#[test]
+#[ignore = "needs the C programs"]
+fn balance() {
+    let (body, folder) = (setting("SYNFIRE_BALANCE_BODY"), setting("SYNFIRE_BALANCE"));
+    if body.as_os_str().is_empty() {
+        return println!("balance: the build has found no MuJoCo");
+    }
+    let files = ["cart_pole.xml", "brain.safetensors"].map(|name| folder.join(name).to_str().unwrap().to_string());
+    let rust = example("balance", &[body.to_str().unwrap(), &files[0], &files[1], "2", "10"]);
+    assert_eq!(rust, c("balance", &["run", &files[0], &files[1], "--runs", "2", "--seconds", "10"]));
+    assert!(rust.ends_with("up           2 of 2\n"), "{rust}");
 }
 
 #[test]

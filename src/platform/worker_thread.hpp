@@ -1,6 +1,6 @@
-// One thread of a pool, with a small stack, the name "synfire-N" and blocked signals; the only platform-dependent part.
-#ifndef SYNFIRE_BACKENDS_HOST_WORKER_THREAD_HPP
-#define SYNFIRE_BACKENDS_HOST_WORKER_THREAD_HPP
+// A thread of the library, with a small stack, the name "synfire-N" and blocked signals.
+#ifndef SYNFIRE_PLATFORM_WORKER_THREAD_HPP
+#define SYNFIRE_PLATFORM_WORKER_THREAD_HPP
 
 #if defined(__linux__)
 #include <pthread.h>
@@ -8,7 +8,7 @@
 #include <thread>
 #endif
 
-namespace synfire::host {
+namespace synfire::core {
 
 class WorkerThread {
  public:
@@ -33,6 +33,6 @@ class WorkerThread {
 #endif
 };
 
-}  // namespace synfire::host
+}  // namespace synfire::core
 
 #endif

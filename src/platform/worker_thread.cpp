@@ -13,7 +13,7 @@
 #include <windows.h>
 #endif
 
-namespace synfire::host {
+namespace synfire::core {
 
 #if defined(__linux__)
 
@@ -110,4 +110,4 @@ void WorkerThread::forget() noexcept {
 
 #endif
 
-}  // namespace synfire::host
+}  // namespace synfire::core

@@ -8,7 +8,7 @@
 #endif
 #include <windows.h>
 
-namespace synfire::host {
+namespace synfire::core {
 
 static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
 
@@ -20,6 +20,6 @@ void wake_all(std::atomic<uint32_t>& word) noexcept {
   WakeByAddressAll(&word);
 }
 
-}  // namespace synfire::host
+}  // namespace synfire::core
 
 #endif

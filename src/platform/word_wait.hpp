@@ -1,12 +1,12 @@
 // Sleeping until a word changes: std::atomic's wait and notify_all, and on Windows the system's own calls, because the
 // emulation in GCC's library there can lose a wake-up (seen with g++ 12 and winpthread).
-#ifndef SYNFIRE_BACKENDS_HOST_WORD_WAIT_HPP
-#define SYNFIRE_BACKENDS_HOST_WORD_WAIT_HPP
+#ifndef SYNFIRE_PLATFORM_WORD_WAIT_HPP
+#define SYNFIRE_PLATFORM_WORD_WAIT_HPP
 
 #include <atomic>
 #include <cstdint>
 
-namespace synfire::host {
+namespace synfire::core {
 
 #if defined(_WIN32)
 
@@ -25,6 +25,6 @@ inline void wake_all(std::atomic<uint32_t>& word) noexcept {
 
 #endif
 
-}  // namespace synfire::host
+}  // namespace synfire::core
 
 #endif
