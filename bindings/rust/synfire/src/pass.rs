@@ -42,7 +42,7 @@ impl<'a> Forward<'a> {
     }
     // The recurrent synapse, unless it is the other one too.
     fn other_recurrent(&self) -> Option<&'a Synapse> {
-        let same = |one: &Synapse| self.synapse.is_some_and(|other| Arc::ptr_eq(&one.core, &other.core));
+        let same = |one: &Synapse| matches!(self.synapse, Some(other) if Arc::ptr_eq(&one.core, &other.core));
         self.recurrent_synapse.filter(|one| !same(one))
     }
 }
