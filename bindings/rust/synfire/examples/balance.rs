@@ -50,10 +50,12 @@ impl Body {
             }
             Ok(Body {
                 body,
-                close: std::mem::transmute(find(b"body_close\0")?),
-                place: std::mem::transmute(find(b"body_place\0")?),
-                read: std::mem::transmute(find(b"body_read\0")?),
-                step: std::mem::transmute(find(b"body_step\0")?),
+                close: std::mem::transmute::<*mut c_void, extern "C" fn(*mut c_void)>(find(b"body_close\0")?),
+                place: std::mem::transmute::<*mut c_void, extern "C" fn(*mut c_void, *const f64)>(find(
+                    b"body_place\0",
+                )?),
+                read: std::mem::transmute::<*mut c_void, extern "C" fn(*const c_void, *mut f64)>(find(b"body_read\0")?),
+                step: std::mem::transmute::<*mut c_void, extern "C" fn(*mut c_void, f64, f64)>(find(b"body_step\0")?),
             })
         }
     }

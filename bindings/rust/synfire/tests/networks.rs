@@ -440,7 +440,7 @@ fn files() -> Result<()> {
     // A program asks for arrays, monitors, and readouts that continue.
     let asked = NetworkFile::new().keep("hidden.v hidden.counts hidden.monitor").continues(true);
     let watched = asked.load_from_memory(&context, &file)?;
-    assert!(watched.buffer::<f32>("hidden.v")?.len() > 0);
+    assert!(!watched.buffer::<f32>("hidden.v")?.is_empty());
     let hidden = watched.monitor("hidden", true)?;
     assert!(hidden.n_replays == 0 && hidden.weight_norm.is_nan());
     assert_eq!(watched.value("scores", "continues")?, 1.0);
