@@ -147,14 +147,14 @@ std::vector<std::byte> SafetensorsWriter::bytes() const {
 }
 
 void SafetensorsWriter::write_file(const char* path) const {
-  ReplacementFile file(path);
-  write_to(file);
+  const Layout layout = this->layout();
+  std::vector<std::byte> filled(largest_filled());
+  ReplacementFile file(path);  // last: without memory for its name, Windows keeps it
+  write_to(file, layout, filled);
   file.commit();
 }
 
-void SafetensorsWriter::write_to(ReplacementFile& file) const {
-  const Layout layout = this->layout();
-  std::vector<std::byte> filled(largest_filled());
+void SafetensorsWriter::write_to(ReplacementFile& file, const Layout& layout, std::span<std::byte> filled) const {
   file.write(std::as_bytes(std::span(layout.header)));
   for (const Tensor* tensor : layout.tensors) file.write(tensor->filled_in(filled));
 }
@@ -255,7 +255,9 @@ uint64_t SafetensorsWriter::write_shards(const char* path, uint64_t shard_bytes)
     std::snprintf(number, sizeof number, "-%05zu-of-%05zu", files.size() + 1, parts.size());
     const std::string name =
         std::string(whole.substr(0, whole.size() - file_ending.size())).append(number).append(file_ending);
-    part.write_to(files.emplace_back(name.c_str(), static_cast<int>(files.size())));
+    const Layout layout = part.layout();
+    std::vector<std::byte> filled(part.largest_filled());
+    part.write_to(files.emplace_back(name.c_str(), static_cast<int>(files.size())), layout, filled);
     files.back().finish();
     for (const auto& [tensor, data] : part.tensors_) index.files.emplace(tensor, ShardIndex::name_of(name));
     index.set = part.metadata_.find(shard_set_key)->second;

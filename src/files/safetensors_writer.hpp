@@ -61,7 +61,7 @@ class SafetensorsWriter {
   void insert(std::string_view name, Tensor tensor);
   Layout layout() const;
   uint64_t largest_filled() const noexcept;
-  void write_to(ReplacementFile& file) const;
+  void write_to(ReplacementFile& file, const Layout& layout, std::span<std::byte> filled) const;
   std::list<SafetensorsWriter> shards(uint64_t shard_bytes) const;
 
   std::map<std::string, Tensor, std::less<>> tensors_;
