@@ -2285,8 +2285,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_write_rows(
  *         ::SYNFIRE_ERROR_STRUCT_SIZE, ::SYNFIRE_ERROR_WRONG_ORDER (a graph's replay with the layer is in flight on
  *         another stream), ::SYNFIRE_ERROR_CAPTURING (the capture is invalid), ::SYNFIRE_ERROR_DEVICE_LOST,
  *         ::SYNFIRE_ERROR_CUDA.
- * @blocks no. @allocates no. @enqueues a copy for each state variable on `stream`. @capture legal: on a captured stream
- * it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
+ * @blocks no. @allocates no. @enqueues a copy for each state variable on `stream`, and one for a history. @capture legal: on a
+ * captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
  * @threads one at a time per layer. @since ABI 0.1
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_layer_copy_rows(synfire_layer layer, const synfire_copy_rows_desc *desc,
@@ -5502,9 +5502,9 @@ typedef struct synfire_synapse_array_info {
 typedef struct synfire_synapse_rounding {
   /** `sizeof(synfire_synapse_rounding)`; set before the call. */
   uint32_t struct_size;
-  /** 1: each output has a grid to which its weights are rounded: those of dense synapses and convolutions in f32, for all
-   *  their products with spikes and counts, with synfire_synapse_desc::weight_bits below 24 also for those with values,
-   *  and for dL/dx of values. 0: there is none, and everything below is 0. */
+  /** 1: each output has a grid to which its weights are rounded: those of dense synapses, synapses with delays and
+   *  convolutions in f32, for all their products with spikes and counts, with synfire_synapse_desc::weight_bits below 24
+   *  also for those with values, and for dL/dx of values. 0: there is none, and everything below is 0. */
   int32_t has_grid SYNFIRE_FLAG;
   /** How many weights are not 0. */
   uint64_t n_weights;
@@ -5978,9 +5978,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_write(synfire_synapse sy
  *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_CAPTURING (the capture is invalid),
  *         ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK (the context's job system).
  * @blocks no on CUDA, except where it allocates; until done on the host. @allocates memory for the time of the call; a
- * host context's threads, with the first work for them. @enqueues up to two kernels on `stream`. @capture legal: on a
- * captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after waiting for the context's own stream.
- * @threads any. @since ABI 0.2
+ * host context's threads, with the first work for them. @enqueues up to two kernels on `stream`, and some more for a
+ * synapse with delays. @capture legal: on a captured stream it becomes part of the capture (::SYNFIRE_CAPTURED), after
+ * waiting for the context's own stream. @threads any. @since ABI 0.2
  */
 SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_forward(synfire_synapse synapse,
                                                                 const synfire_synapse_forward_desc *desc,
@@ -7308,7 +7308,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_write_dot(synfire_networ
  * @param network A network with neurons at least, that is not built.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_WRONG_ORDER (stages are missing, nothing is to be
  *         trained, or the network is built), ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_UNSUPPORTED,
- *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_BUSY.
+ *         ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_BUSY,
+ *         ::SYNFIRE_ERROR_PEER_LOST.
  * @blocks yes. @allocates yes. @enqueues copies and kernels, and waits for them. @capture legal (they do not become part
  * of a capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
  */
@@ -7339,8 +7340,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_build(synfire_network ne
  * @param sample_weights f32 `[R]`: the weight of each row in the loss. Null: all 1.
  * @return ::SYNFIRE_OK, ::SYNFIRE_ERROR_INVALID_HANDLE, ::SYNFIRE_ERROR_INVALID_ARGUMENT, ::SYNFIRE_ERROR_WRONG_ORDER
  *         (not built, no loss, no optimiser), ::SYNFIRE_ERROR_OUT_OF_MEMORY, ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA,
- *         ::SYNFIRE_ERROR_BUSY (also: the graph of these data is being launched). The data are then as before, or, where
- *         the text says so because a copy to a GPU into the same arrays failed, there are none until a call succeeds.
+ *         ::SYNFIRE_ERROR_PEER_LOST, ::SYNFIRE_ERROR_BUSY (also: the graph of these data is being launched). The data are
+ *         then as before, or, where the text says so because a copy to a GPU into the same arrays failed, there are none
+ *         until a call succeeds.
  * @blocks until replays of the data's graph that were launched before are done, and the copies. @allocates yes.
  * @enqueues copies and kernels, and waits for them. @capture legal (they do not become part of a capture).
  * @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.2
@@ -7462,8 +7464,9 @@ typedef struct synfire_network_data_desc {
  * @param files   The arrays. A file may be in several entries.
  * @param n_files How many entries there are, 1 to 65,536.
  * @param desc    How to read them. Null: all defaults.
- * @return As synfire_network_set_arrays(), and ::SYNFIRE_ERROR_STRUCT_SIZE; ::SYNFIRE_ERROR_INVALID_ARGUMENT also if a file
- *         cannot be opened, is damaged, or has no such tensor, or one of another type or shape.
+ * @return As synfire_network_set_arrays(), ::SYNFIRE_ERROR_STRUCT_SIZE, and ::SYNFIRE_ERROR_UNSUPPORTED if the network has
+ *         a communicator; ::SYNFIRE_ERROR_INVALID_ARGUMENT also if a file cannot be opened, is damaged, or has no such
+ *         tensor, or one of another type or shape.
  * @blocks until replays of the data's graph that were launched before are done, and the headers are read. @allocates yes,
  * and makes threads. @enqueues nothing but a warm-up of the graph, and waits for it. @capture legal (they do not become
  * part of a capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3
@@ -7484,10 +7487,11 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_open_data(
  *         element that is not allowed, synfire_network_open_data()), ::SYNFIRE_ERROR_STRUCT_SIZE,
  *         ::SYNFIRE_ERROR_WRONG_ORDER (not built, no optimiser, no data, or a replay with a part of the network is in
  *         flight on another stream), ::SYNFIRE_ERROR_DEVICE_LOST, ::SYNFIRE_ERROR_CUDA, ::SYNFIRE_ERROR_CALLBACK,
- *         ::SYNFIRE_ERROR_BUSY (also: a graph of the network is being launched), ::SYNFIRE_ERROR_OUT_OF_MEMORY (nothing has
- *         been learnt). After an error of the device, of the context's job system or of a file, batches may have been learnt: the
- *         text says how many were launched before the one that failed, with which the training goes on, or that the step
- *         of that one had begun, so that it has been learnt in part. The states of the neurons are then as they were.
+ *         ::SYNFIRE_ERROR_PEER_LOST (batches may have been learnt), ::SYNFIRE_ERROR_BUSY (also: a graph of the network is
+ *         being launched), ::SYNFIRE_ERROR_OUT_OF_MEMORY (nothing has been learnt). After an error of the device, of the
+ *         context's job system or of a file, batches may have been learnt: the text says how many were launched
+ *         before the one that failed, with which the training goes on, or that the step of that one had begun, so that it
+ *         has been learnt in part. The states of the neurons are then as they were.
  * @blocks until done. @allocates host memory. @enqueues the graph, once for each batch, on the context's own stream.
  * @capture refused by CUDA while this thread captures. @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY.
  * @since ABI 0.2

@@ -21,7 +21,8 @@ constexpr int64_t longest_timeout_ns = int64_t{1} << 62;  // 146 years; its end 
 struct Variables {
   const char *rank, *size;
 };
-// Those of the program itself, of Open MPI's and MPICH's mpirun, and of Slurm's srun.
+// The pairs of the program itself, of the mpirun of Open MPI and of MPICH, and of srun of Slurm, in the order in which
+// they are looked for.
 constexpr Variables variables[] = {{"SYNFIRE_RANK", "SYNFIRE_WORLD_SIZE"},
                                    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                    {"PMI_RANK", "PMI_SIZE"},

@@ -101,7 +101,7 @@ bool send_all(int socket, const void* data, size_t bytes) {
        "%zu of %d ranks were there when desc.timeout_ns had passed", n_there, size);
 }
 
-// Those of other machines first.
+// Lists the addresses by which other machines reach this one, and after them its own loopback address.
 void list_addresses(WatchAddress& to) {
   ifaddrs* all = nullptr;
   if (::getifaddrs(&all) != 0) all = nullptr;

@@ -3545,9 +3545,10 @@ namespace Synfire.Raw
         /// <summary><c>sizeof(synfire_synapse_rounding)</c>; set before the call.</summary>
         public uint struct_size;
         /// <summary>
-        /// 1: each output has a grid to which its weights are rounded: those of dense synapses and convolutions
-        /// in f32, for all their products with spikes and counts, with synfire_synapse_desc.weight_bits below 24
-        /// also for those with values, and for dL/dx of values. 0: there is none, and everything below is 0.
+        /// 1: each output has a grid to which its weights are rounded: those of dense synapses, synapses with
+        /// delays and convolutions in f32, for all their products with spikes and counts, with
+        /// synfire_synapse_desc.weight_bits below 24 also for those with values, and for dL/dx of values. 0:
+        /// there is none, and everything below is 0.
         /// </summary>
         public int has_grid;
         /// <summary>How many weights are not 0.</summary>

@@ -1724,8 +1724,8 @@ namespace Synfire
         }
 
         /// <summary>
-        /// <c>true</c>: each output has a grid to which its weights are rounded: those of dense synapses and
-        /// convolutions in f32, for all their products with spikes and counts, with
+        /// <c>true</c>: each output has a grid to which its weights are rounded: those of dense synapses,
+        /// synapses with delays and convolutions in f32, for all their products with spikes and counts, with
         /// <see cref="SynapseOptions.WeightBits"/> below 24 also for those with values, and for dL/dx of values.
         /// 0: there is none, and everything below is 0.
         /// </summary>

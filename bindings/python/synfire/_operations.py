@@ -915,9 +915,9 @@ class SynapseArrayInfo(Answer):
 class SynapseRounding(Answer):
     """How far the weights of a synapse are from their grid, as `get_rounding()` returns it. Since ABI 0.3."""
     has_grid: int
-    """1: each output has a grid to which its weights are rounded: those of dense synapses and convolutions in f32, for
-    all their products with spikes and counts, with `weight_bits` of synapse_desc below 24 also for those with
-    values, and for dL/dx of values. 0: there is none, and everything below is 0.
+    """1: each output has a grid to which its weights are rounded: those of dense synapses, synapses with delays and
+    convolutions in f32, for all their products with spikes and counts, with `weight_bits` of synapse_desc below 24
+    also for those with values, and for dL/dx of values. 0: there is none, and everything below is 0.
     """
     n_weights: int
     """How many weights are not 0."""

@@ -3083,9 +3083,9 @@ Says how far the weights of a synapse, or of one of its outputs, are from the gr
 every replay that uses it and was launched before. A weight that is far smaller than the largest one of its output loses
 bits there, or becomes 0.
 
-- `has_grid`: `true`: each output has a grid to which its weights are rounded: those of dense synapses and convolutions
-  in f32, for all their products with spikes and counts, with `weight_bits` of [`Synapse`](@ref) below 24 also for those
-  with values, and for dL/dx of values. 0: there is none, and everything below is 0.
+- `has_grid`: `true`: each output has a grid to which its weights are rounded: those of dense synapses, synapses with
+  delays and convolutions in f32, for all their products with spikes and counts, with `weight_bits` of [`Synapse`](@ref)
+  below 24 also for those with values, and for dL/dx of values. 0: there is none, and everything below is 0.
 - `weights`: How many weights are not 0.
 - `lost`: How many of these become 0 on the grid.
 - `largest_error`: The largest relative error of a weight w that is not 0 and lies at q on the grid 2^s, |q * 2^s - w| /

@@ -2324,9 +2324,9 @@ impl SynapseArrayInfo {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SynapseRounding {
-    /// `true`: each output has a grid to which its weights are rounded: those of dense synapses and convolutions in f32,
-    /// for all their products with spikes and counts, with [`SynapseBuilder::weight_bits`] below 24 also for those with
-    /// values, and for dL/dx of values. `false`: there is none, and everything below is 0.
+    /// `true`: each output has a grid to which its weights are rounded: those of dense synapses, synapses with delays
+    /// and convolutions in f32, for all their products with spikes and counts, with [`SynapseBuilder::weight_bits`]
+    /// below 24 also for those with values, and for dL/dx of values. `false`: there is none, and everything below is 0.
     pub has_grid: bool,
     /// How many weights are not 0.
     pub n_weights: u64,
