@@ -80,7 +80,7 @@ bool could_keep(const Parts& parts, size_t index, std::string_view array) {
 
 }  // namespace
 
-std::vector<std::string> further_arrays(const Parts& parts) {
+std::vector<std::string> keepable_arrays(const Parts& parts) {
   std::vector<std::string> names;
   for (size_t i = 0; i < parts.design.stages().size(); ++i)
     for (const std::string_view array : parts.design.stages()[i].kind->keepable(parts.design.view(i)))

@@ -24,8 +24,8 @@ inline constexpr std::string_view spikes = "spikes", v = "v", counts = "counts",
 void keep(Design& design, const char* names);
 // Throws WRONG_ORDER, and says how to ask for it, if this is the name of an array that a stage can keep and does not.
 void check_kept(const Parts& parts, std::string_view name);
-// Their names.
-std::vector<std::string> further_arrays(const Parts& parts);
+// The names of all arrays that a program could have asked for.
+std::vector<std::string> keepable_arrays(const Parts& parts);
 
 // The name of the array that an edge reads.
 std::string_view kept_name_of(const Stage& source, Port port) noexcept;

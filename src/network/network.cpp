@@ -359,7 +359,7 @@ Ref<Buffer> Network::buffer(const char* name) {
   check_kept(*parts_, name);
   std::string list;
   for (const std::string& one : known) list.append(list.empty() ? "\"" : ", \"").append(one).append("\"");
-  const std::vector<std::string> further = further_arrays(*parts_);
+  const std::vector<std::string> further = keepable_arrays(*parts_);
   std::vector<std::string_view> names(known.begin(), known.end());
   names.insert(names.end(), further.begin(), further.end());
   fail_argument("SYN-NETWORK-BUFFER", "name is \"%.140s\"%s; the network has %.700s", name,
