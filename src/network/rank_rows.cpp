@@ -222,7 +222,7 @@ class Divided {
     op.parts.largest_share = maxima(loss_slots);
     add_entry(LossEntry::share_maxima);
     join(ranks::Join::largest, op.parts.largest_share);
-    op.parts.shares = sums(2 * loss_slots);
+    op.parts.shares = sums(uint64_t{2} * loss_slots);
     add_entry(LossEntry::share_sums);
     join(ranks::Join::sum, op.parts.shares);
     op.parts.largest = maxima(1);

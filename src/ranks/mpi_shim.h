@@ -4,7 +4,8 @@
 #ifndef SYNFIRE_RANKS_MPI_SHIM_H
 #define SYNFIRE_RANKS_MPI_SHIM_H
 
-/* C, which C++ includes. NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using) */
+/* C, which C++ includes. NOLINTBEGIN(modernize-deprecated-headers, modernize-redundant-void-arg, modernize-use-using)
+ */
 #include <stdint.h>
 
 #if defined(__cplusplus)
@@ -45,6 +46,6 @@ typedef const struct synfire_mpi_shim *(*synfire_mpi_get)(void);
 #if defined(__cplusplus)
 }
 #endif
-/* NOLINTEND(modernize-deprecated-headers, modernize-use-using) */
+/* NOLINTEND(modernize-deprecated-headers, modernize-redundant-void-arg, modernize-use-using) */
 
 #endif

@@ -975,9 +975,9 @@ TEST_F(RecurrentLayer, ReadsWhatItIsReboundTo) {
   const auto shaped = [&](const Numbers& values) {
     synfire_buffer_desc desc = SYNFIRE_BUFFER_DESC_INIT;
     desc.n_elements = values.size();
-    desc.shape[0] = c.n_steps;
-    desc.shape[1] = c.batch;
-    desc.shape[2] = c.n_neurons;
+    desc.shape[0] = static_cast<uint64_t>(c.n_steps);
+    desc.shape[1] = static_cast<uint64_t>(c.batch);
+    desc.shape[2] = static_cast<uint64_t>(c.n_neurons);
     synfire_buffer handle = nullptr;
     EXPECT_OK(synfire_buffer_create(context, &desc, &handle));
     Buffer buffer(handle);

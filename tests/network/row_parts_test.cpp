@@ -875,16 +875,16 @@ class NormalizationParts : public RowParts {
         const auto sums = memory_after(op), sums_backward = memory_after(backward_of(op, some, results, of_part));
         for (int64_t c = 0; c < maps.channels; ++c) {
           const auto at = static_cast<size_t>(c);
-          const uint32_t most = whole_backward->sums.largest[0][c];
+          const uint32_t largest = whole_backward->sums.largest[0][c];
           if (!maps.evaluation) {
             EXPECT_EQ(sums->sums.largest[0][c], whole->sums.largest[0][c]);
             join(joined.sums, sums->sums, c,
                  synfire::model::on_grid(most_y[at], inside::grid_of_values(whole->sums.largest[0][c])), true);
           }
-          EXPECT_EQ(sums_backward->sums.largest[0][c], most);
+          EXPECT_EQ(sums_backward->sums.largest[0][c], largest);
           join(joined_backward.sums, sums_backward->sums, c,
                synfire::model::on_grid(most_g[at],
-                                       synfire::model::grid_of_sum(most, synfire::model::largest_on_grid_32)),
+                                       synfire::model::grid_of_sum(largest, synfire::model::largest_on_grid_32)),
                false);
         }
       }

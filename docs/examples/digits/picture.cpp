@@ -25,6 +25,7 @@ void draw_picture(const std::string& path, Learner& learner) {
     if (one->voice == learner.unheard().front()->voice && one->manner == 0) rows.push_back(one);
   const std::vector<std::uint32_t> names = learner.name(rows);
   std::vector<plots_spikes> spikes;
+  spikes.reserve(rows.size());
   for (const Utterance* const one : rows) spikes.push_back({one->spikes.data(), one->frames, NERVE_WORDS});
   const std::size_t frames = plots_steps(spikes.data(), spikes.size(), pause);
   const double frame_width = static_cast<double>(right - left) / static_cast<double>(frames);

@@ -6,6 +6,9 @@
 #ifndef LEARNING_PLOTS_H
 #define LEARNING_PLOTS_H
 
+/* C, which the linter of C++ does not know here. */
+/* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using) */
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +55,7 @@ void plots_heading(FILE *out, int left, const char *title);
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(modernize-deprecated-headers, modernize-use-using) */
 
 #endif

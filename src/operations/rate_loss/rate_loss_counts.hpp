@@ -11,7 +11,7 @@ namespace synfire::operations {
 // How many steps of batch rows count.
 u64 counted_steps(const Counting& counting, const core::Extents& extents);
 // Adds to counts [N]. Spikes are [T, B, N] in any format.
-void add_counts(const core::Extents& extents, const Counting& counting, const View& spikes, uint64_t* counts,
+void add_counts(const core::Extents& extents, const Counting& counting, const View& source, uint64_t* counts,
                 bool share, const host::Launcher& launcher);
 void enqueue_counts(const core::Extents& extents, const Counting& counting, const View& spikes, uint64_t* counts,
                     cuda::Launcher& launcher);

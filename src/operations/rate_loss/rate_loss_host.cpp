@@ -10,6 +10,7 @@
 #include <operations/spikes/spikes_arrays_of.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -27,25 +28,26 @@ u64 counted_steps(const Counting& counting, const Extents& e) {
 }
 
 // Blocks of 32 neurons of a batch row. Rows are shared among threads.
-void add_counts(const Extents& e, const Counting& counting, const View& source, uint64_t* counts, bool share,
+void add_counts(const Extents& extents, const Counting& counting, const View& source, uint64_t* counts, bool share,
                 const Launcher& launcher) {
-  const Blocks blocks(e);
+  const Blocks blocks(extents);
   const SpikeArray spikes = spikes_of(source);
   const SpikeStorage storage = storage_of(source.dtype);
-  launcher.for_each_range(counting.rows(e.batch) * e.words_per_row(), share, [&](int64_t begin, int64_t end) {
-    for (int64_t column = begin; column < end; ++column) {
-      uint64_t sums[32] = {};
-      const int64_t n_steps = counting.steps(e.n_steps, column / e.words_per_row());
-      for (int64_t group = 0; group * 32 < n_steps; ++group) {
-        const Block block = read(storage, spikes, e, blocks.at(group, column));
-        const uint32_t mask = lowest(static_cast<int>(std::min<int64_t>(32, n_steps - group * 32)));
-        for (int i = 0; i < 32; ++i) sums[i] += static_cast<uint64_t>(std::popcount(block.words[i] & mask));
-      }
-      const Place at = blocks.at(0, column);
-      for (int i = 0; i < at.neurons; ++i)
-        if (sums[i] != 0) __atomic_fetch_add(&counts[at.neuron + i], sums[i], __ATOMIC_RELAXED);
-    }
-  });
+  launcher.for_each_range(
+      counting.rows(extents.batch) * extents.words_per_row(), share, [&](int64_t begin, int64_t end) {
+        for (int64_t column = begin; column < end; ++column) {
+          uint64_t sums[32] = {};
+          const int64_t n_steps = counting.steps(extents.n_steps, column / extents.words_per_row());
+          for (int64_t group = 0; group * 32 < n_steps; ++group) {
+            const Block block = read(storage, spikes, extents, blocks.at(group, column));
+            const uint32_t mask = lowest(static_cast<int>(std::min<int64_t>(32, n_steps - group * 32)));
+            for (int i = 0; i < 32; ++i) sums[i] += static_cast<uint64_t>(std::popcount(block.words[i] & mask));
+          }
+          const Place at = blocks.at(0, column);
+          for (int i = 0; i < at.neurons; ++i)
+            if (sums[i] != 0) std::atomic_ref(counts[at.neuron + i]).fetch_add(sums[i], std::memory_order_relaxed);
+        }
+      });
 }
 
 namespace {

@@ -14,7 +14,7 @@
 namespace balance {
 
 /// The network reads two numbers of each position.
-inline constexpr std::size_t n_seen = BODY_POSITIONS * 2;
+inline constexpr std::size_t n_seen = std::size_t{2} * BODY_POSITIONS;
 
 /// Writes what the network reads of a state [n_seen]: of its positions, without their speeds, each one as it is, and
 /// once more five times as large, cut at 1, for what is near the upright.
