@@ -4,8 +4,8 @@
 #ifndef SYNFIRE_RANKS_MPI_SHIM_H
 #define SYNFIRE_RANKS_MPI_SHIM_H
 
-/* C, which C++ includes. NOLINTBEGIN(modernize-deprecated-headers, modernize-redundant-void-arg, modernize-use-using)
- */
+/* C, which C++ includes. */
+/* NOLINTBEGIN(modernize-deprecated-headers, modernize-redundant-void-arg, modernize-use-using) */
 #include <stdint.h>
 
 #if defined(__cplusplus)

@@ -6,7 +6,7 @@
 #ifndef LEARNING_PLOTS_H
 #define LEARNING_PLOTS_H
 
-/* C, which the linter of C++ does not know here. */
+/* C, which C++ includes. */
 /* NOLINTBEGIN(modernize-deprecated-headers, modernize-use-using) */
 
 #include <stdbool.h>
