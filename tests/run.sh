@@ -478,11 +478,12 @@ step_demo() {
   rm -rf "$copy"
 }
 
-# Without a GPU, the example runs on the host.
+# Without a GPU, the example runs on the host. With the flags of step `test`, most CUDA files are in the compiler cache.
 demo_with_few_kernels() {
   local copy=$1
   if ! command -v nvcc >/dev/null 2>&1 && [ ! -x /usr/local/cuda/bin/nvcc ]; then skip "demo-gpu: no CUDA toolkit"; return; fi
-  check "cmake --workflow --preset demo-gpu" env -C "$copy" CCACHE_BASEDIR="$copy" cmake --workflow --preset demo-gpu || return
+  check "cmake --workflow --preset demo-gpu" env -C "$copy" CCACHE_BASEDIR="$copy" \
+    SYNFIRE_WARNINGS_AS_ERRORS="$(strict)" cmake --workflow --preset demo-gpu || return
   check "it has the kernels of f32, lif and li, and no others" only_kernels_of \
     "$copy/build/demo-gpu/lib/libsynfire0.so" 'Lif|Li' 'float|synfire::cuda::AnyStorage'
 }
