@@ -469,7 +469,9 @@ step_demo() {
   else
     tar -cf - --exclude=./build . | tar -xf - -C "$copy"
   fi
-  if check "cmake --workflow --preset demo" env -C "$copy" CCACHE_BASEDIR="$copy" cmake --workflow --preset demo; then
+  # With the flags of step `test`, most CUDA files, and parts of the host's, are in the compiler cache.
+  if check "cmake --workflow --preset demo" env -C "$copy" CCACHE_BASEDIR="$copy" SYNFIRE_WARNINGS_AS_ERRORS="$(strict)" \
+    cmake --workflow --preset demo; then
     sed -n '/demo-run/,$p' "$logs/demo-cmake___workflow___preset_demo.log" | tail -n 40 | sed 's/^/    | /'
     check "it leaves raster.svg" test -s "$copy/build/demo/raster.svg"
     check "it leaves spikes.npy" test -s "$copy/build/demo/spikes.npy"
@@ -478,7 +480,7 @@ step_demo() {
   rm -rf "$copy"
 }
 
-# Without a GPU, the example runs on the host. With the flags of step `test`, most CUDA files are in the compiler cache.
+# Without a GPU, the example runs on the host.
 demo_with_few_kernels() {
   local copy=$1
   if ! command -v nvcc >/dev/null 2>&1 && [ ! -x /usr/local/cuda/bin/nvcc ]; then skip "demo-gpu: no CUDA toolkit"; return; fi
