@@ -68,7 +68,7 @@ void body_read(const Body *body, double state[BODY_STATES]) {
 void body_step(Body *body, double force, double push) {
   const mjtNum sideways[3] = {push, 0, 0}, no_torque[3] = {0, 0, 0};
   mju_zero(body->data->qfrc_applied, body->model->nv);
-  mj_applyFT(body->model, body->data, sideways, no_torque, &body->data->site_xpos[3 * body->top], body->pole,
+  mj_applyFT(body->model, body->data, sideways, no_torque, &body->data->site_xpos[3 * (size_t)body->top], body->pole,
              body->data->qfrc_applied);
   body->data->ctrl[0] = force;
   mj_step(body->model, body->data);
