@@ -4,7 +4,7 @@
 #
 #   numbers    what it computes could depend on the compiler or the processor: clang, 64-bit Arm, Windows
 #   threads    several threads use one object, or share work: ThreadSanitizer, the other threadings of the host backend
-#   system     it depends on the operating system (files, memory, threads, clocks): Windows
+#   system     it depends on the operating system (files, memory, how threads start and wait, clocks): Windows
 #   memory     none of these, and a mistake in it could touch memory that it must not
 #   texts      it compiles texts at run time: clang
 #   fuzz       guided by coverage, with clang's libFuzzer

@@ -29,7 +29,7 @@ warnings=()
 
 # In the order in which they are started: long ones first.
 default_steps=(setup test bindings demo install)
-all_steps=(setup test windows asan scripts clang bindings tsan aarch64 demo docs threading install evidence)
+all_steps=(setup test scripts windows clang tsan asan bindings aarch64 demo docs threading install evidence)
 quick_steps=(scripts dev)
 declare -A step_text=(
   [setup]="installs what the other steps need (Debian packages, as root), or lists what is missing"
@@ -49,7 +49,7 @@ declare -A step_text=(
   [evidence]="warns if more than comments of GPU code have changed since the last recorded run on a GPU"
 )
 # Steps that must have ended before.
-declare -A step_needs=([install]="test" [bindings]="test windows" [threading]="test")
+declare -A step_needs=([install]="test" [bindings]="test windows" [threading]="test" [asan]="test")
 # Seconds on one processor, from nothing: what is left is estimated from them (docs/pages/test-times.md).
 declare -A step_seconds=([setup]=90 [test]=2300 [dev]=200 [windows]=640 [asan]=1450 [scripts]=600 [clang]=750 [bindings]=700
   [tsan]=750 [aarch64]=350 [demo]=300 [docs]=100 [threading]=150 [install]=110 [evidence]=5)
@@ -418,7 +418,15 @@ step_windows() {
   wineserver -k
 }
 
-step_asan() { check "build build/asan" build_targets asan && run_ctest build/asan --preset asan; }
+# The programs that only know the C ABI are those of step test, if its build is there.
+step_asan() {
+  local programs=
+  if [ -f build/test/CMakeCache.txt ]; then
+    check "build the programs of build/test" cmake --build build/test --parallel "$jobs" --target synfire-capi-tests || return
+    programs=$root/build/test/bin
+  fi
+  check "build build/asan" build_targets asan "-DSYNFIRE_TEST_PROGRAMS=$programs" && run_ctest build/asan --preset asan
+}
 
 step_tsan() {
   if ! clang_has_tsan; then

@@ -8,12 +8,16 @@
 #include <cstdlib>
 #include <cstring>
 
-#if defined(__GLIBC__) && defined(__GLIBC_PREREQ) && !defined(SYNFIRE_TEST_SANITIZED)
+#if defined(__GLIBC__) && defined(__GLIBC_PREREQ)
 #if __GLIBC_PREREQ(2, 33)
 #include <malloc.h>
 #define SYNFIRE_TEST_KNOWS_HEAP 1
 
 namespace synfire_test {
+
+// A sanitizer's allocator takes the place of the C library's, which then counts nothing.
+#define SYNFIRE_SKIP_WITHOUT_HEAP() \
+  if (is_sanitized()) GTEST_SKIP() << "the heap is a sanitizer's"
 
 inline uint64_t heap_in_use() {
   const struct mallinfo2 info = mallinfo2();

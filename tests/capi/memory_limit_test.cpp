@@ -111,9 +111,7 @@ TEST(MemoryLimits, ALayerBeyondTheMachineIsRefusedAndNothingIsTouched) {
 
 // Untouched memory is reserved, not yet taken. All reservations together must stay within the machine's memory.
 TEST(MemoryLimits, BuffersThatFitOneByOneAreRefusedWhereTheirSumDoesNotFit) {
-#if defined(SYNFIRE_TEST_SANITIZED)
-  GTEST_SKIP() << "sanitizers touch additional memory for each block";
-#endif
+  if (is_sanitized()) GTEST_SKIP() << "sanitizers touch additional memory for each block";
   if (!on_host()) GTEST_SKIP() << "page-locked memory is taken at once";
   const Context context = make_context();
   const Footprint footprint;
@@ -155,18 +153,15 @@ TEST(MemoryLimits, ALargeBufferIsZeroAndAlignedAndTouchedByWhoeverWritesIt) {
         buffer.reset();
         EXPECT_OK(synfire_context_reclaim(context, nullptr));
       }
-#if !defined(SYNFIRE_TEST_SANITIZED)
+  if (is_sanitized()) return;
   const uint64_t before = resident_bytes(), bytes = machine_bytes() / 64;
   Buffer buffer;
   if (create(context, SYNFIRE_MEMORY_HOST, bytes, buffer) != SYNFIRE_OK) return;
   EXPECT_LT(resident_bytes(), before + 4 * mebibyte) << bytes << " bytes";
-#endif
 }
 
 TEST(MemoryLimits, SlotsBeyondTheMachineAreRefused) {
-#if defined(SYNFIRE_TEST_SANITIZED)
-  GTEST_SKIP() << "sanitizers touch additional memory for each block";
-#endif
+  if (is_sanitized()) GTEST_SKIP() << "sanitizers touch additional memory for each block";
   if (!on_host()) GTEST_SKIP() << "page-locked memory is taken at once, and this takes a fortieth of the machine's";
   const Context context = make_context();
   const Footprint footprint;
@@ -215,9 +210,7 @@ void in_child(Work work) {
 }
 
 TEST(MemoryLimits, AnAddressSpaceThatIsUsedUpIsOutOfMemory) {
-#if defined(SYNFIRE_TEST_SANITIZED)
-  GTEST_SKIP() << "sanitizers reserve additional address space";
-#endif
+  if (is_sanitized()) GTEST_SKIP() << "sanitizers reserve additional address space";
   if (!on_host()) GTEST_SKIP() << "CUDA reserves additional address space";
   in_child([] {
     const Context context = make_context();
@@ -293,9 +286,7 @@ class ControlGroup {
 };
 
 TEST(MemoryLimits, TheLimitOfAControlGroupCounts) {
-#if defined(SYNFIRE_TEST_SANITIZED)
-  GTEST_SKIP() << "sanitizers touch additional memory";
-#endif
+  if (is_sanitized()) GTEST_SKIP() << "sanitizers touch additional memory";
   if (!on_host()) GTEST_SKIP() << "CUDA allocates memory of its own";
   const ControlGroup group(512 * mebibyte);
   if (!group) GTEST_SKIP() << "this process may not create a control group with a memory limit";

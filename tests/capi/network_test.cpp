@@ -9,11 +9,7 @@ namespace synfire_test {
 namespace {
 
 constexpr int n_replays = 100;
-#ifdef SYNFIRE_TEST_SANITIZED
-constexpr uint64_t n_plans = 5;  // much slower
-#else
-constexpr uint64_t n_plans = 25;
-#endif
+const uint64_t n_plans = is_sanitized() ? 5 : 25;  // sanitizers are much slower
 
 void require(synfire_status status) {
   if (status < 0) throw std::runtime_error(last_error_text());

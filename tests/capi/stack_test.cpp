@@ -8,11 +8,7 @@
 namespace synfire_test {
 namespace {
 
-#ifdef SYNFIRE_TEST_SANITIZED
-constexpr uint64_t n_plans = 10;  // much slower
-#else
-constexpr uint64_t n_plans = 60;
-#endif
+const uint64_t n_plans = is_sanitized() ? 10 : 60;  // sanitizers are much slower
 constexpr int n_replays = 3;
 
 // How X of the layers is kept.

@@ -5,7 +5,29 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#ifdef __linux__
+#include <dlfcn.h>
+#endif
+
 namespace synfire_test {
+
+bool is_sanitized() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return true;
+#endif
+#endif
+#ifdef __linux__
+  static const bool loaded =
+      dlsym(RTLD_DEFAULT, "__asan_init") != nullptr || dlsym(RTLD_DEFAULT, "__tsan_init") != nullptr;
+  return loaded;
+#else
+  return false;
+#endif
+}
+
 namespace {
 
 bool is_identifier_character(char c) {

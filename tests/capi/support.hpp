@@ -22,15 +22,11 @@
 
 #include "../sample.hpp"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SYNFIRE_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SYNFIRE_TEST_SANITIZED 1
-#endif
-#endif
-
 namespace synfire_test {
+
+/// Returns whether AddressSanitizer or ThreadSanitizer checks this process. The program itself need not be compiled for
+/// it: the library of a sanitized build may be tested by the programs of another build.
+bool is_sanitized();
 
 // ---- Statuses and texts ---------------------------------------------------------------------------------------------
 

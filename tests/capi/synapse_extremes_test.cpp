@@ -14,11 +14,7 @@ namespace {
 constexpr float largest = std::numeric_limits<float>::max();
 constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
 
-#ifdef SYNFIRE_TEST_SANITIZED
-constexpr uint64_t n_draws = 30;  // much slower
-#else
-constexpr uint64_t n_draws = 400;
-#endif
+const uint64_t n_draws = is_sanitized() ? 30 : 400;  // sanitizers are much slower
 
 class SynapseExtremes : public SynapseTest {
  protected:
@@ -350,11 +346,7 @@ class SynapseKinds : public SynapseExtremes {
 // Large enough that the work is shared.
 TEST_F(SynapseKinds, AnyNumberOfThreadsGivesTheSame) {
   if (!on_host()) GTEST_SKIP() << "only the host shares its work among threads";
-#ifdef SYNFIRE_TEST_SANITIZED
-  const Product p = {13, 21, 301, 211};
-#else
-  const Product p = {37, 23, 301, 211};
-#endif
+  const Product p = {is_sanitized() ? 13 : 37, is_sanitized() ? 21 : 23, 301, 211};
   Random random(1);
   const std::vector<float> weight = draw_weights(random, p), grad = random.values<float>(p.rows() * p.outputs(), -1, 1);
   for (const Kind& kind : kinds) {

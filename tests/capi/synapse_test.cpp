@@ -259,12 +259,8 @@ TYPED_TEST_SUITE(OrderedSynapse, Numbers);
 TYPED_TEST(OrderedSynapse, ValuesAreAddedInTheStatedOrder) {
   uint64_t count = 0;
   for (const Product& p : products) this->expect_product(p, ++count, SYNFIRE_INPUT_VALUES, this->dtype);
-    // Chains and blocks that end anywhere, over inputs, outputs and rows.
-#ifdef SYNFIRE_TEST_SANITIZED
-  constexpr int64_t many = 65;  // much slower
-#else
-  constexpr int64_t many = 1025;
-#endif
+  // Chains and blocks that end anywhere, over inputs, outputs and rows.
+  const int64_t many = is_sanitized() ? 65 : 1025;  // sanitizers are much slower
   for (const Product& p : {Product{1, 2, 63, 64}, Product{3, 1, 64, 65}, Product{2, 3, 1024, 1},
                            Product{1, 1, 1088, many}, Product{1030, 1, 2, 3}, Product{700, 3, 3, 2, 2}})
     this->expect_product(p, ++count, SYNFIRE_INPUT_VALUES, this->dtype);

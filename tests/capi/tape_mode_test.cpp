@@ -419,6 +419,7 @@ TEST(TapeMemory, TheQueryTellsWhatEachModeTakes) {
 // On the host, device memory is on the heap. The first forward of a mode adds what the query reported, plus one or two
 // pages that the allocator spends on each large block.
 TEST(TapeMemory, EachModeAllocatesWhatTheQueryTold) {
+  SYNFIRE_SKIP_WITHOUT_HEAP();
   if (!on_host()) GTEST_SKIP() << "device memory is not on the heap";
   const Context context = make_context();
   const Shape large{640, 4, 501};

@@ -296,6 +296,7 @@ TEST_F(Tape, AGraphWithBothNeedsNoTapeFromOutside) {
 
 #if defined(SYNFIRE_TEST_KNOWS_HEAP)
 TEST(TapeMemory, InferenceKeepsNotOneByte) {
+  SYNFIRE_SKIP_WITHOUT_HEAP();
   if (!on_host()) GTEST_SKIP() << "device memory is not on the heap";
   const Context context = make_context();
   const Shape large{640, 4, 500};  // a tape of 20 rows: 160 KB

@@ -340,7 +340,6 @@ const Rule of_buffers[] = {
        desc.destination = w.rig.v_final;
        return synfire_graph_record_copy(w.graph, &desc);
      }},
-#ifndef SYNFIRE_TEST_SANITIZED  // their allocators abort the program instead
     {"SYN-MEMORY-HOST", memory,
      [](World& w) {
        return w.create_buffer([](auto& desc) {
@@ -348,7 +347,6 @@ const Rule of_buffers[] = {
          desc.n_elements = uint64_t{1} << 57;
        });
      }},
-#endif
 };
 
 const Rule of_layers[] = {
@@ -779,6 +777,8 @@ const Rule of_graphs[] = {
 
 void expect_all(std::span<const Rule> rules) {
   for (const Rule& rule : rules) {
+    if (is_sanitized() && std::string_view(rule.id) == "SYN-MEMORY-HOST")
+      continue;  // its allocator ends the program instead
     SCOPED_TRACE(rule.id);
     World world;
     EXPECT_FAILS(rule.status, WORDS(rule.id), rule.broken(world));
