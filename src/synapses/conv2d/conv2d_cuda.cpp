@@ -491,7 +491,7 @@ void enqueue(const Conv2dInputGradient& op, Launcher& launcher) {
                                             data_of<uint64_t>(op.row_largest),
                                             row_grid,
                                             on_grid};
-  const int width = map.output_channels % 4 == 0 ? largest_width(gradients) : 1;
+  const int width = map.output_channels % 4 == 0 ? largest_load_width(gradients) : 1;
   const Grid of_pieces = launcher.over_pieces(rows.count() * image_grid.pieces_of_image(), conv2d_threads);
   launcher.launch(conv2d_image_maxima_kernel(width), of_pieces, image_grid);
   launcher.launch(conv2d_image_integers_kernel(width), of_pieces, image_grid);

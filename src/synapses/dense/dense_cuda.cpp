@@ -292,7 +292,7 @@ void enqueue_values(const DenseWeightGradient& op, Launcher& launcher) {
   if (does(op.entry, SumEntry::maxima)) {
     const LargestOfValuesLaunch launch = {
         {largest_of(rows, gradients, sums.largest, launcher), largest_of(rows, inputs, sums.largest_inputs, launcher)},
-        {largest_width(gradients), largest_width(inputs)}};
+        {largest_load_width(gradients), largest_load_width(inputs)}};
     launcher.launch(largest_of_values_kernel(),
                     one_each(launch.arrays[0].n_pieces + launch.arrays[1].n_pieces, largest_threads), launch);
   }

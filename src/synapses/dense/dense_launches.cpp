@@ -55,13 +55,13 @@ void launch_spike_product(const SpikeProductLaunch& launch, int zero_planes, Lau
   }
 }
 
-int largest_width(const RowArray<const float>& array) {
+int largest_load_width(const RowArray<const float>& array) {
   return (array.length | array.pitch) % 4 == 0 && reinterpret_cast<uintptr_t>(array.data) % 16 == 0 ? 4 : 1;
 }
 
 LargestLaunch largest_of(const SequenceRows& rows, const RowArray<const float>& array, uint32_t* largest,
                          const Launcher& launcher) {
-  const int64_t across = pieces(array.length, int64_t{32} * largest_width(array));
+  const int64_t across = pieces(array.length, int64_t{32} * largest_load_width(array));
   const int64_t rows_per_piece =
       std::max<int64_t>(64, pieces(rows.count() * across, int64_t{8} * launcher.gpu().n_multiprocessors));
   return {rows, array, largest, rows_per_piece, across * pieces(rows.count(), rows_per_piece)};
@@ -70,7 +70,7 @@ LargestLaunch largest_of(const SequenceRows& rows, const RowArray<const float>& 
 void launch_largest(const SequenceRows& rows, const RowArray<const float>& array, uint32_t* largest,
                     Launcher& launcher) {
   const LargestLaunch launch = largest_of(rows, array, largest, launcher);
-  launcher.launch(largest_kernel(largest_width(array)), one_each(launch.n_pieces, largest_threads), launch);
+  launcher.launch(largest_kernel(largest_load_width(array)), one_each(launch.n_pieces, largest_threads), launch);
 }
 
 void launch_gradient_planes(const GradientPlanesLaunch& launch, int n_planes, Launcher& launcher) {

@@ -34,7 +34,7 @@ void launch_spike_product(const cuda::SpikeProductLaunch& launch, int zero_plane
 
 // The parts of a gradient of weights: the largest magnitudes, gradients on their grids as byte planes, and the products
 // of those with spikes in words of 32 rows, whose words_per_piece is chosen here. `n_words` is even.
-int largest_width(const cuda::RowArray<const float>& array);
+int largest_load_width(const cuda::RowArray<const float>& array);
 cuda::LargestLaunch largest_of(const cuda::SequenceRows& rows, const cuda::RowArray<const float>& array,
                                uint32_t* largest, const cuda::Launcher& launcher);
 void launch_largest(const cuda::SequenceRows& rows, const cuda::RowArray<const float>& array, uint32_t* largest,
