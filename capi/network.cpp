@@ -130,6 +130,33 @@ network::DataKind checked_set(int32_t set) {
   return static_cast<network::DataKind>(set);
 }
 
+// ---- calls of ranks -------------------------------------------------------------------------------------------------
+
+// The checked arguments of a call that all ranks of a network make. If they are refused here, the others do not wait.
+template <class Check>
+auto checked_for_ranks(network::Network& network, ranks::Call call, Check check) {
+  try {
+    return check();
+  } catch (...) {
+    network.tell_refusal(call);
+    throw;
+  }
+}
+
+ranks::Call call_with(int32_t set) {
+  return set == SYNFIRE_DATA_EVALUATION ? ranks::Call::evaluation_data : ranks::Call::training_data;
+}
+
+Answer<synfire_network_result> checked_results(network::Network& network, ranks::Call call,
+                                               const synfire_stage_result* losses, uint64_t n_losses,
+                                               synfire_network_result* result) {
+  return checked_for_ranks(network, call, [&] {
+    const Answer out(result, "result");
+    check_losses(losses, n_losses);
+    return out;
+  });
+}
+
 // ---- files ----------------------------------------------------------------------------------------------------------
 
 std::span<synfire_array_source> checked_sources(synfire_array_source* sources, uint64_t n_sources, int32_t leave_out) {
@@ -387,12 +414,22 @@ synfire_status SYNFIRE_CALL synfire_network_set_data(synfire_network network, in
   return guarded(__func__, [&] {
     core::drain();
     const auto found = held_network(network);
-    const core::Context& context = *found->context();
-    const HeldBuffer in = required(inputs, "inputs", context);
-    const HeldBuffer label = optional(labels, "labels", context), target = optional(targets, "targets", context);
-    const HeldBuffer length = optional(lengths, "lengths", context);
-    const HeldBuffer weight = optional(sample_weights, "sample_weights", context);
-    found->set_data(checked_set(set), n_rows, {in.get(), label.get(), target.get(), length.get(), weight.get()});
+    struct Given {
+      HeldBuffer inputs, labels, targets, lengths, weights;
+      network::DataKind kind;
+    };
+    const Given given = checked_for_ranks(*found, call_with(set), [&] {
+      const core::Context& context = *found->context();
+      return Given{required(inputs, "inputs", context),
+                   optional(labels, "labels", context),
+                   optional(targets, "targets", context),
+                   optional(lengths, "lengths", context),
+                   optional(sample_weights, "sample_weights", context),
+                   checked_set(set)};
+    });
+    found->set_data(
+        given.kind, n_rows,
+        {given.inputs.get(), given.labels.get(), given.targets.get(), given.lengths.get(), given.weights.get()});
     return SYNFIRE_OK;
   });
 }
@@ -403,8 +440,14 @@ synfire_status SYNFIRE_CALL synfire_network_set_arrays(synfire_network network, 
   return guarded(__func__, [&] {
     core::drain();
     const auto found = held_network(network);
-    const HeldArrays given(arrays, n_arrays, *found->context());
-    found->set_arrays(checked_set(set), n_rows, given.arrays());
+    struct Given {
+      HeldArrays arrays;
+      network::DataKind kind;
+    };
+    const Given given = checked_for_ranks(*found, call_with(set), [&] {
+      return Given{HeldArrays(arrays, n_arrays, *found->context()), checked_set(set)};
+    });
+    found->set_arrays(given.kind, n_rows, given.arrays.arrays());
     return SYNFIRE_OK;
   });
 }
@@ -415,11 +458,17 @@ synfire_status SYNFIRE_CALL synfire_network_open_data(synfire_network network, i
   return guarded(__func__, [&] {
     core::drain();
     const auto found = held_network(network);
-    const network::DataKind kind = checked_set(set);
-    const std::vector<network::GivenFile> given = checked_files(files, n_files);
-    const network::StreamRules rules(desc ? read_descriptor(desc, "desc")
-                                          : synfire_network_data_desc SYNFIRE_NETWORK_DATA_DESC_INIT);
-    found->open_data(kind, given, rules);
+    struct Given {
+      network::DataKind kind;
+      std::vector<network::GivenFile> files;
+      network::StreamRules rules;
+    };
+    const Given given = checked_for_ranks(*found, call_with(set), [&] {
+      return Given{checked_set(set), checked_files(files, n_files),
+                   network::StreamRules(desc ? read_descriptor(desc, "desc")
+                                             : synfire_network_data_desc SYNFIRE_NETWORK_DATA_DESC_INIT)};
+    });
+    found->open_data(given.kind, given.files, given.rules);
     return SYNFIRE_OK;
   });
 }
@@ -429,8 +478,7 @@ synfire_status SYNFIRE_CALL synfire_network_train_stages(synfire_network network
                                                          synfire_network_result* result) noexcept {
   return guarded(__func__, [&] {
     const auto found = held_network(network);
-    const Answer out(result, "result");
-    check_losses(losses, n_losses);
+    const Answer out = checked_results(*found, ranks::Call::train, losses, n_losses, result);
     synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
     found->train(n_batches, answer, {losses, n_losses});
     out.write(answer);
@@ -442,7 +490,7 @@ synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network, int64
                                                   synfire_network_result* result) noexcept {
   return guarded(__func__, [&] {
     const auto found = held_network(network);
-    const Answer out(result, "result");
+    const Answer out = checked_results(*found, ranks::Call::train, nullptr, 0, result);
     synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
     found->train(n_batches, answer);
     out.write(answer);
@@ -453,7 +501,7 @@ synfire_status SYNFIRE_CALL synfire_network_train(synfire_network network, int64
 synfire_status SYNFIRE_CALL synfire_network_evaluate(synfire_network network, synfire_network_result* result) noexcept {
   return guarded(__func__, [&] {
     const auto found = held_network(network);
-    const Answer out(result, "result");
+    const Answer out = checked_results(*found, ranks::Call::evaluate, nullptr, 0, result);
     synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
     found->evaluate(answer);
     out.write(answer);
@@ -466,8 +514,7 @@ synfire_status SYNFIRE_CALL synfire_network_evaluate_stages(synfire_network netw
                                                             synfire_network_result* result) noexcept {
   return guarded(__func__, [&] {
     const auto found = held_network(network);
-    const Answer out(result, "result");
-    check_losses(losses, n_losses);
+    const Answer out = checked_results(*found, ranks::Call::evaluate, losses, n_losses, result);
     synfire_network_result answer = SYNFIRE_NETWORK_RESULT_INIT;
     found->evaluate(answer, {losses, n_losses});
     out.write(answer);

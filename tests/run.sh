@@ -51,8 +51,8 @@ declare -A step_text=(
 # Steps that must have ended before.
 declare -A step_needs=([install]="test" [bindings]="test windows" [threading]="test" [asan]="test")
 # Seconds on one processor, from nothing: what is left is estimated from them (docs/pages/test-times.md).
-declare -A step_seconds=([setup]=90 [test]=2300 [dev]=200 [windows]=640 [asan]=1450 [scripts]=600 [clang]=750 [bindings]=700
-  [tsan]=750 [aarch64]=350 [demo]=300 [docs]=100 [threading]=150 [install]=110 [evidence]=5)
+declare -A step_seconds=([setup]=90 [test]=2130 [dev]=200 [windows]=560 [asan]=1100 [scripts]=640 [clang]=790 [bindings]=620
+  [tsan]=800 [aarch64]=410 [demo]=300 [docs]=150 [threading]=150 [install]=130 [evidence]=5)
 
 # ---- Counting and logging --------------------------------------------------------------------------------------------
 
@@ -478,9 +478,11 @@ step_demo() {
   else
     tar -cf - --exclude=./build . | tar -xf - -C "$copy"
   fi
-  # With the flags of step `test`, most CUDA files, and parts of the host's, are in the compiler cache.
-  if check "cmake --workflow --preset demo" env -C "$copy" CCACHE_BASEDIR="$copy" SYNFIRE_WARNINGS_AS_ERRORS="$(strict)" \
-    cmake --workflow --preset demo; then
+  # With the flags and the generator of step `test`, most CUDA files, and parts of the host's, are in the compiler cache.
+  local -x CMAKE_GENERATOR CCACHE_BASEDIR=$copy SYNFIRE_WARNINGS_AS_ERRORS
+  CMAKE_GENERATOR=$(generator_of "$copy/build/demo")
+  SYNFIRE_WARNINGS_AS_ERRORS=$(strict)
+  if check "cmake --workflow --preset demo" env -C "$copy" cmake --workflow --preset demo; then
     sed -n '/demo-run/,$p' "$logs/demo-cmake___workflow___preset_demo.log" | tail -n 40 | sed 's/^/    | /'
     check "it leaves raster.svg" test -s "$copy/build/demo/raster.svg"
     check "it leaves spikes.npy" test -s "$copy/build/demo/spikes.npy"
@@ -493,8 +495,7 @@ step_demo() {
 demo_with_few_kernels() {
   local copy=$1
   if ! command -v nvcc >/dev/null 2>&1 && [ ! -x /usr/local/cuda/bin/nvcc ]; then skip "demo-gpu: no CUDA toolkit"; return; fi
-  check "cmake --workflow --preset demo-gpu" env -C "$copy" CCACHE_BASEDIR="$copy" \
-    SYNFIRE_WARNINGS_AS_ERRORS="$(strict)" cmake --workflow --preset demo-gpu || return
+  check "cmake --workflow --preset demo-gpu" env -C "$copy" cmake --workflow --preset demo-gpu || return
   check "it has the kernels of f32, lif and li, and no others" only_kernels_of \
     "$copy/build/demo-gpu/lib/libsynfire0.so" 'Lif|Li' 'float|synfire::cuda::AnyStorage'
 }

@@ -918,7 +918,7 @@ struct synfire_delayed_desc {
   int32_t gradient_bits;
   int32_t initialization;
   int32_t weight_bits;
-  uint32_t reserved;
+  int32_t delays_of;
   double gain;
   uint64_t seed;
   const double *delays;
@@ -1440,6 +1440,7 @@ local groups = {
   input = { { "spikes", 0 }, { "values", 1 }, { "counts", 2 } },
   initialization = { { "uniform", 0 }, { "normal", 1 }, { "zero", 2 } },
   scope = { { "neuron", 0 }, { "channel", 1 }, { "layer", 2 } },
+  delays_of = { { "connections", 0 }, { "inputs", 1 }, { "outputs", 2 } },
   schedule = { { "constant", 0 }, { "cosine", 1 }, { "step", 2 } },
   optimizer_kind = { { "sgd", 0 }, { "adam", 1 }, { "adamw", 2 } },
   transport = { { "auto", 0 }, { "loopback", 1 }, { "mpi", 2 } },
@@ -2233,6 +2234,7 @@ local structs = {
     { name = "gradient_bits", kind = "number", type = "int32_t" },
     { name = "initialization", kind = "number", type = "int32_t", group = "initialization" },
     { name = "weight_bits", kind = "number", type = "int32_t" },
+    { name = "delays_of", kind = "number", type = "int32_t", group = "delays_of" },
     { name = "gain", kind = "number", type = "double" },
     { name = "seed", kind = "number", type = "uint64_t" },
     { name = "delays", kind = "list", type = "double", length = "delays_length", is_read = true },

@@ -5344,12 +5344,23 @@ typedef struct synfire_population_desc {
 #define SYNFIRE_POPULATION_DESC_INIT \
   { (uint32_t)sizeof(synfire_population_desc), 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0u }
 
-/** How to create a synapse with a delay for each connection. Zero means the default in every field except `struct_size`,
- * the two lengths and `max_delay`.
+/** The parts of a synapse with delays that have a delay of their own. @since ABI 0.3 */
+enum {
+  /** Each connection: D[n, k]. */
+  SYNFIRE_DELAYS_OF_CONNECTIONS = 0,
+  /** Each input, for all its connections: D[n, k] = D[k]. */
+  SYNFIRE_DELAYS_OF_INPUTS = 1,
+  /** Each output, for all its connections: D[n, k] = D[n]. */
+  SYNFIRE_DELAYS_OF_OUTPUTS = 2
+};
+
+/** How to create a synapse with delays. Zero means the default in every field except `struct_size`, the two lengths and
+ * `max_delay`.
  *
  * A spike of input k at step t reaches output n at step t + D[n, k], in whole steps from 0 to `max_delay`, M. Inputs are
- * spikes. The arrays are `"weight"` `[N, K]`, `"delay"` `[N, K]`, `"bias"` `[N]` with a bias and, with learnt delays,
- * `"width"` `[1]`.
+ * spikes. The arrays are `"weight"` `[N, K]`, `"delay"`, `"bias"` `[N]` with a bias and, with learnt delays, `"width"`
+ * `[1]`. Delays are `[N, K]`; those of inputs are `[K]` and those of outputs `[N]` (`delays_of`), which are fixed, may be
+ * longer, and take neither the memory nor the time of planes for all delays.
  *
  * Learnt delays are dilated convolutions with learnable spacings: Hammouamri, Khalfaoui-Hassani and Masquelier, "Learning
  * delays in spiking neural networks using dilated convolutions with learnable spacings" (ICLR 2024). A connection then has
@@ -5365,13 +5376,14 @@ typedef struct synfire_delayed_desc {
   uint32_t struct_size;
   /** Type of the arrays, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`. */
   int32_t dtype SYNFIRE_ONE_OF(SYNFIRE_DTYPE);
-  /** Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29. */
+  /** Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29; with delays of inputs or of
+   *  outputs, K rounded up is. */
   int64_t n_inputs SYNFIRE_REQUIRED;
   /** Outputs N, at least 1. */
   int64_t n_outputs SYNFIRE_REQUIRED;
-  /** The longest delay M in steps, 1 to 255. */
+  /** The longest delay M in steps, 1 to 255 of connections and 1 to 65,535 of inputs and of outputs. */
   int32_t max_delay SYNFIRE_REQUIRED;
-  /** 1: delays are learnt. Default 0: they are fixed, whole, and have no gradient. */
+  /** 1: delays are learnt, those of connections. Default 0: they are fixed, whole, and have no gradient. */
   int32_t learn_delays SYNFIRE_FLAG;
   /** The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must be 0 with fixed
    *  delays. */
@@ -5386,16 +5398,16 @@ typedef struct synfire_delayed_desc {
   int32_t initialization SYNFIRE_ONE_OF(SYNFIRE_INITIALIZATION);
   /** As synfire_synapse_desc::weight_bits, of the w[n, k, d]. */
   int32_t weight_bits;
-  /** Must be zero. */
-  uint32_t reserved;
+  /** One of `SYNFIRE_DELAYS_OF_*`. Default: connections. */
+  int32_t delays_of SYNFIRE_ONE_OF(SYNFIRE_DELAYS_OF);
   /** A factor on the initial weights, at most 1e30. Default: 1. */
   double gain;
   /** Any number. Different seeds give independent weights and delays. */
   uint64_t seed;
-  /** The delays `[N, K]` at the start, each from 0 to M, and whole if they are fixed. Read during the call. Default: drawn
-   *  with `seed`, uniform from 0 to M. */
+  /** The delays `[N, K]`, `[K]` or `[N]` at the start, each from 0 to M, and whole if they are fixed. Read during the call.
+   *  Default: drawn with `seed`, uniform from 0 to M. */
   const double *delays SYNFIRE_NULLABLE;
-  /** How many numbers `delays` has: N * K, or 0 without them. */
+  /** How many numbers `delays` has: N * K, K or N, or 0 without them. */
   uint64_t delays_length SYNFIRE_LENGTH_OF(delays);
   /** As synfire_synapse_desc::mask: connections `[N, K]`. */
   const uint8_t *mask SYNFIRE_NULLABLE;
@@ -5405,7 +5417,7 @@ typedef struct synfire_delayed_desc {
 
 /** All zeros except for `struct_size`. */
 #define SYNFIRE_DELAYED_DESC_INIT \
-  { (uint32_t)sizeof(synfire_delayed_desc), 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0u, 0.0, 0u, NULL, 0u, NULL, 0u }
+  { (uint32_t)sizeof(synfire_delayed_desc), 0, 0, 0, 0, 0, 0.0, 0, 0, 0, 0, 0, 0, 0.0, 0u, NULL, 0u, NULL, 0u }
 
 /** Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory(). */
 typedef struct synfire_synapse_memory {
@@ -5786,7 +5798,7 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_delayed(con
     SYNFIRE_NOEXCEPT;
 
 /**
- * Creates a synapse with a delay for each connection.
+ * Creates a synapse with delays of its connections, inputs or outputs.
  *
  * Its product is that of a dense synapse (::synfire_synapse_forward_desc) over the inputs x[t - d, k] of all delays d from
  * 0 to M, with the weights w[n, k, d]: in f32 an exact sum, on one grid for each output. With fixed delays w[n, k, d] is
@@ -5802,6 +5814,12 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_synapse_query_memory_delayed(con
  * dL/dx[t, k] is the sum of the dL/dx of that dense synapse at the steps t + d of the pass, over ascending d, in the type of
  * the synapse; with `add_input_gradient`, the sum begins with what `grad_input` holds. The backward is that of a forward
  * without synfire_synapse_forward_desc::round_delays.
+ *
+ * With delays of inputs or of outputs (synfire_delayed_desc::delays_of) there is one plane, W: the dense synapse has
+ * K inputs, and reads x[t - D[k], k], or gives output n its y of step t - D[n]. In f32, where dL/dy is finite, all results are
+ * those of delays of connections with D[n, k] = D[k] or D[n], but for dL/dx with delays of outputs: that of a dense synapse
+ * whose dL/dy at step t is dL/dy[t + D[n], n], +0 beyond the pass, on one grid for each row of the input. With delays of
+ * outputs, a pass of T steps takes the product of M + T steps.
  *
  * A delay that a training moves below 0 or above M becomes 0 or M. synfire_synapse_write() refuses `"delay"` outside of
  * these bounds, fixed ones that are not whole, and a `"width"` below 1e-3 or above 1e6. Delays where the mask has no
@@ -6973,8 +6991,8 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_add_optimizer(
 
 /** A stage that another one reads: ::synfire_stage_desc. Since ABI 0.3. */
 typedef struct synfire_stage_input {
-  /** The name of a stage that was added before. With a delay, a synapse, a convolution or a scale may also name neurons
-   *  that are added later. */
+  /** The name of a stage that was added before. With a delay, a synapse (also one with delays of its own), a
+   *  convolution or a scale may also name neurons that are added later. */
   const char *stage;
   /** `"spikes"` or `"v"` of neurons. Null: V for a readout, unless it is of spikes, and else the output. */
   const char *port SYNFIRE_NULLABLE;
@@ -7036,8 +7054,8 @@ typedef struct synfire_stage_desc {
  * continues from replay to replay, is 0 after a reset, and is in files and snapshots. Rows that are not active in the
  * layer (synfire_layer_set_n_active()) keep theirs. Until the neurons that a stage names have been added, only sums can
  * read a convolution or a scale that names them. A cycle is recorded step by step, so that a network with cycles has at
- * most 4,096 steps. Synapses, convolutions, scales, sums, AND, IAND, concatenations, flattened maps, dropouts and
- * neurons can be in a cycle. What is in no cycle takes all steps at once. The X of recurrent neurons is a sum in the
+ * most 4,096 steps. Synapses, with and without delays, convolutions, scales, sums, AND, IAND, concatenations, flattened
+ * maps, dropouts and neurons can be in a cycle. What is in no cycle takes all steps at once. The X of recurrent neurons is a sum in the
  * order of its inputs, the recurrent one last. Gradients go back through the cycle to the first step of the replay, and
  * not beyond it.
  *
@@ -7055,13 +7073,14 @@ typedef struct synfire_stage_desc {
  *   synapse. It needs `"n_cells"`, unless it has `"weights_of"`, the name of another one whose mu and sigma it uses. Values:
  *   `"lower"`, `"upper"`, `"sigma"`, `"frozen"`; the factors of the learning rate and the weight decay as of a synapse, of mu
  *   (1 and 0) and, with `"sigma_"`, of sigma (1 and 0).
- * - `"delayed"`: a synapse with a delay for each connection (::synfire_delayed_desc), of spikes, which neurons read as they
- *   read a synapse. It needs `"n_outputs"` and `"max_delay"`. Values: `"learn_delays"`, `"width"`, which can change between
- *   replays and is at the start as in the descriptor, `"bias"` (default 1), `"frozen"`, `"gradient_bits"`,
+ * - `"delayed"`: a synapse with delays (::synfire_delayed_desc), of spikes, which neurons read as they read a synapse. It
+ *   needs `"n_outputs"` and `"max_delay"`. Values: `"delays_of"` (`"connections"` by default, `"inputs"` or `"outputs"`),
+ *   `"learn_delays"`, `"width"`, which can change between replays and is at the start as in the descriptor, `"bias"`
+ *   (default 1), `"frozen"`, `"gradient_bits"`,
  *   `"initialization"`, `"gain"`, `"seed"` and `"weight_bits"`; the factors of the learning rate and the weight decay as of
  *   a synapse, of the weights (1 and 1), with `"bias_"` of the bias (1 and 0), and with `"delay_"` of the delays (1 and 0).
  *   Training computes with the width; evaluation and inference round the delays. The spikes of the last `max_delay` steps
- *   are a part of the state. It cannot be in a cycle.
+ *   are a part of the state. In a cycle its delays are added to those of the edge.
  * - `"group_mean"`: the means of groups of `"group_size"` neighbours, `[T, B, N / group_size]` (::synfire_group_mean_desc).
  * - `"flatten"`: a map as features, in the order height, width, channels. It takes no time.
  * - `"conv2d"`: a convolution of maps (::synfire_conv2d_desc), which neurons read as they read a synapse. It needs
@@ -7230,7 +7249,9 @@ SYNFIRE_API synfire_status SYNFIRE_CALL synfire_network_set_class_weights(synfir
  * and what is kept changes no bit of any result. A name is that of a stage, a dot and one of:
  *
  * - of neurons: `"spikes"` and `"v"` `[T, B, N]`, and what the loss makes of them, `"grad_spikes"` and `"grad_v"`; `"counts"`
- *   `[B, N]`, the number of spikes in the steps that count, in the type of the network.
+ *   `[B, N]`, the number of spikes in the steps that count, in the type of the network. Of neurons that are read with a
+ *   delay, `"grad_initial_spikes"` `[D, B, N]`: the gradient of the spikes of the D steps before the first, the earliest
+ *   step first, through all that reads them, where D is the longest delay.
  * - of other stages between inputs and losses, but for those that only pass on what they read (a dropout, a flattened map, a
  *   readout of every step): `"output"`, and its gradient `"grad_output"`. The output of a synapse is the X of the neurons,
  *   which is otherwise computed inside their operation. The output of a readout that leaves the network is page-locked, as
@@ -7449,10 +7470,15 @@ typedef struct synfire_network_data_desc {
  * with axes of length 1 or without. Rows in `".npy"` files are in C order and little-endian.
  *
  * The files stay open, and must not change, until other data are set or the network is destroyed. Of them, only headers are
- * read in this call. Elements are looked at when they are read, as synfire_network_set_data() does. What is refused
+ * read in this call, and with a communicator a few rows. Elements are looked at when they are read, as synfire_network_set_data() does. What is refused
  * then, and a file that cannot be read or has become shorter, is an error of the call that needs the rows, before the
  * batch with them begins: training has learnt the batches before it, and goes on with that batch once the rows can be
  * read.
+ *
+ * With a communicator (synfire_network_desc::communicator), every rank opens files with the same rows, and reads those that
+ * it has of each batch. The ranks compare the number of rows, the order, and up to 64 rows of each array; rows that differ
+ * elsewhere are not found. A rank that cannot read its rows gives up the group: it has the error of the file, and the
+ * others ::SYNFIRE_ERROR_PEER_LOST.
  *
  * The place in the order is part of a file of the network. A training that is loaded goes on where it stopped, with the
  * same bits, once the network has data of as many rows in the same order; otherwise it begins with batch 0 of epoch 0, as
@@ -7464,9 +7490,8 @@ typedef struct synfire_network_data_desc {
  * @param files   The arrays. A file may be in several entries.
  * @param n_files How many entries there are, 1 to 65,536.
  * @param desc    How to read them. Null: all defaults.
- * @return As synfire_network_set_arrays(), ::SYNFIRE_ERROR_STRUCT_SIZE, and ::SYNFIRE_ERROR_UNSUPPORTED if the network has
- *         a communicator; ::SYNFIRE_ERROR_INVALID_ARGUMENT also if a file cannot be opened, is damaged, or has no such
- *         tensor, or one of another type or shape.
+ * @return As synfire_network_set_arrays(), and ::SYNFIRE_ERROR_STRUCT_SIZE; ::SYNFIRE_ERROR_INVALID_ARGUMENT also if a file
+ *         cannot be opened, is damaged, or has no such tensor, or one of another type or shape.
  * @blocks until replays of the data's graph that were launched before are done, and the headers are read. @allocates yes,
  * and makes threads. @enqueues nothing but a warm-up of the graph, and waits for it. @capture legal (they do not become
  * part of a capture). @threads one at a time per network, else ::SYNFIRE_ERROR_BUSY. @since ABI 0.3

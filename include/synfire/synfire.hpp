@@ -2488,15 +2488,17 @@ constexpr synfire_population_desc population_desc(std::int64_t channels, std::in
 /**
  * Fills in a ::synfire_delayed_desc.
  *
- * How to create a synapse with a delay for each connection. Zero means the default in every field except `struct_size`,
- * the two lengths and `max_delay`.
+ * How to create a synapse with delays. Zero means the default in every field except `struct_size`, the two lengths and
+ * `max_delay`.
  *
- * @param n_inputs       Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+ * @param n_inputs       Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29; with delays
+ *                       of inputs or of outputs, K rounded up is.
  * @param n_outputs      Outputs N, at least 1.
- * @param max_delay      The longest delay M in steps, 1 to 255.
+ * @param max_delay      The longest delay M in steps, 1 to 255 of connections and 1 to 65,535 of inputs and of outputs.
  * @param dtype          Type of the arrays, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or
  *                       `SYNFIRE_DTYPE_F64`.
  * @param initialization As synfire_synapse_desc::initialization, of weights and bias.
+ * @param delays_of      One of `SYNFIRE_DELAYS_OF_*`. Default: connections.
  * @param width          The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M /
  *                       2. Must be 0 with fixed delays.
  * @param gradient_bits  As synfire_synapse_desc::gradient_bits.
@@ -2509,15 +2511,16 @@ constexpr synfire_population_desc population_desc(std::int64_t channels, std::in
 constexpr synfire_delayed_desc delayed_desc(std::int64_t n_inputs, std::int64_t n_outputs, std::int32_t max_delay,
                                             std::int32_t dtype = SYNFIRE_DTYPE_F32,
                                             std::int32_t initialization = SYNFIRE_INITIALIZATION_UNIFORM,
-                                            double width = 0, std::int32_t gradient_bits = 0,
-                                            std::int32_t weight_bits = 0, double gain = 1,
-                                            std::uint64_t seed = 0) noexcept {
+                                            std::int32_t delays_of = SYNFIRE_DELAYS_OF_CONNECTIONS, double width = 0,
+                                            std::int32_t gradient_bits = 0, std::int32_t weight_bits = 0,
+                                            double gain = 1, std::uint64_t seed = 0) noexcept {
   auto desc = detail::empty<synfire_delayed_desc>();
   desc.n_inputs = n_inputs;
   desc.n_outputs = n_outputs;
   desc.max_delay = max_delay;
   desc.dtype = dtype;
   desc.initialization = initialization;
+  desc.delays_of = delays_of;
   desc.width = width;
   desc.gradient_bits = gradient_bits;
   desc.weight_bits = weight_bits;
@@ -3981,7 +3984,7 @@ class Synapse : public Owner<synfire_synapse> {
   }
 
   /**
-   * Creates a synapse with a delay for each connection.
+   * Creates a synapse with delays of its connections, inputs or outputs.
    *
    * Calls synfire_synapse_create_delayed().
    *

@@ -61,6 +61,10 @@ void Graph::instantiate() {
   check_recording();
   if (operations_.empty())
     fail(SYNFIRE_ERROR_WRONG_ORDER, "SYN-GRAPH-EMPTY", "the graph is empty; record at least one operation first");
+  if (arrange_) {
+    arrange_(operations_, owners_);
+    arrange_ = nullptr;
+  }
   observed_ = std::any_of(operations_.begin(), operations_.end(),
                           [](const Operation& operation) { return operation.kind().calls_back; });
   for (TapeKeeper& keeper : keepers_) keeper.instantiate();

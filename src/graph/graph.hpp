@@ -66,6 +66,10 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   // From now on, an operation has the entries that the function makes of those that record() gets.
   using Rewrite = std::function<OperationList(OperationList&&)>;
   void rewrite_with(Rewrite&& rewrite) { rewrite_ = std::move(rewrite); }
+  // Before the graph is instantiated, the function puts all entries into another order, or joins some of them. It gets
+  // the recorded operation of each, and keeps that in step.
+  using Arrange = std::function<void(OperationList&, std::vector<uint32_t>&)>;
+  void arrange_with(Arrange&& arrange) { arrange_ = std::move(arrange); }
   void instantiate();
 
   // ---- between replays
@@ -197,6 +201,7 @@ class Graph final : public Child, private Replayer, private ReplayObserver {
   GraphStatistics statistics_;
 
   Rewrite rewrite_;  // or empty
+  Arrange arrange_;  // likewise
   OperationList operations_;
   bool eager_ = false;            // SYNFIRE_GRAPH was 0 when the graph was instantiated
   std::vector<uint32_t> owners_;  // for each entry of the list, its recorded operation

@@ -71,6 +71,7 @@
   KIND(PrepareDelayed)                \
   KIND(DelayedInputs)                 \
   KIND(DelayedHistory)                \
+  KIND(DelayedOutputs)                \
   KIND(DelayedGradient)               \
   KIND(DelayedInputGradient)          \
   KIND(Conv2dProduct)                 \

@@ -2,6 +2,7 @@
 
 #include "data_checks.hpp"
 #include "data_set.hpp"
+#include "rank_rows.hpp"
 
 #include <base/error.hpp>
 
@@ -14,6 +15,7 @@ using namespace synfire::core;
 namespace {
 
 constexpr uint64_t block_bytes = uint64_t{1} << 20;
+constexpr uint64_t gap_bytes = 4096;  // a disk reads as many at once
 constexpr uint64_t default_window_blocks = 32;
 // A GPU may have this many replays before it, whose rows are known.
 constexpr uint32_t most_prepared = 4;
@@ -56,6 +58,11 @@ uint32_t windows_in_memory(const RowOrder& order, uint64_t batch) {
   return static_cast<uint32_t>(std::min<uint64_t>(filled + 2, uint64_t{order.n_windows()} + 2));
 }
 
+// All of them, without ranks.
+RankRows own_rows(const NetworkRules& rules) {
+  return rules.ranks ? rows_of_rank(rules.ranks->place(), rules.batch) : RankRows{0, rules.batch};
+}
+
 void check_memory_rows(uint64_t n_rows, const RowShape& row) {
   constexpr uint64_t most_rows = 0xFFFFFFFF, most_bytes = uint64_t{1} << 62;
   uint64_t bytes = 0;
@@ -92,6 +99,8 @@ DataStream::DataStream(Context& context, const Design& design, const DataFiles& 
       n_batches_(std::max<uint64_t>(1, !in_order && design.rules().drop_last
                                            ? order_.n_rows() / batch_
                                            : (order_.n_rows() + batch_ - 1) / batch_)),
+      first_of_rank_(static_cast<uint64_t>(own_rows(design.rules()).first)),
+      end_of_rank_(first_of_rank_ + static_cast<uint64_t>(own_rows(design.rules()).count)),
       in_order_(in_order),
       n_prepared_(context.device().is_host() ? 1 : most_prepared),
       n_windows_(windows_in_memory(order_, batch_)) {
@@ -120,7 +129,6 @@ DataStream::DataStream(Context& context, const Design& design, const DataFiles& 
   data.drawn = make_rows(context, {SYNFIRE_DTYPE_U32, 1, 1}, 1, SYNFIRE_MEMORY_DEVICE);
   indices_ = static_cast<uint32_t*>(data.indices->view().data);
   n_active_ = static_cast<uint32_t*>(data.n_active->view().data);
-  rows_.blocks.reserve(order_.window_blocks());
   BlockSource& source = *this;
   ahead_ = std::make_unique<ReadAhead>(source, n_windows_, order_.window_blocks(), readers_of(context.device(), rules));
 }
@@ -131,21 +139,50 @@ uint32_t DataStream::blocks_of(uint64_t window) const noexcept {
   return order_.blocks_of_window(in_epoch(window));
 }
 
-void DataStream::read_rows(const DataFiles::Array& array, const Ref<Buffer>& memory, int64_t first_row, int64_t n_rows,
-                           uint64_t place) const {
+void DataStream::read_array(const DataFiles::Array& array, const Ref<Buffer>& memory, int64_t first_row, int64_t n_rows,
+                            uint64_t place) const {
   if (memory)
     DataFiles::read(array, first_row, n_rows, static_cast<char*>(memory->view().data) + place * array.row.bytes());
 }
 
+bool DataStream::is_needed(uint64_t row_in_epoch) const noexcept {
+  const uint64_t in_batch = row_in_epoch % batch_;
+  return row_in_epoch < n_batches_ * batch_ && in_batch >= first_of_rank_ && in_batch < end_of_rank_;
+}
+
+// A rank leaves out rows that others have, but not a few between its own, which would make of one read many.
 void DataStream::read(const BlockNumber& number) {
-  const uint32_t block =
-      order_.block_at(seed_, epoch_of(number.window), in_epoch(number.window) * order_.window_blocks() + number.block);
-  const auto first_row = static_cast<int64_t>(uint64_t{block} * order_.block_rows());
-  const int64_t n_rows = order_.rows_of_block(block);
-  const uint64_t place = ahead_->place_of(number) * order_.block_rows();
-  for (size_t i = 0; i < arrays_.size(); ++i) read_rows(files_.arrays()[i], arrays_[i], first_row, n_rows, place);
-  read_rows(files_.lengths(), lengths_, first_row, n_rows, place);
-  read_rows(files_.sample_weights(), sample_weights_, first_row, n_rows, place);
+  const uint64_t epoch = epoch_of(number.window);
+  const uint32_t window = in_epoch(number.window),
+                 block = order_.block_at(seed_, epoch, window * order_.window_blocks() + number.block),
+                 n_rows = order_.rows_of_block(block);
+  const uint64_t first_row = uint64_t{block} * order_.block_rows(),
+                 place = ahead_->place_of(number) * order_.block_rows();
+  const auto read_part = [&](uint32_t begin, uint32_t end) {
+    if (begin < end) read_rows(static_cast<int64_t>(first_row + begin), end - begin, place + begin);
+  };
+  // A single window stays for other epochs, in which the rank has other rows of it.
+  if (end_of_rank_ - first_of_rank_ == batch_ || order_.n_windows() == 1) return read_part(0, n_rows);
+  const uint64_t most_between = gap_bytes / bytes_per_row(files_);
+  const RowWindow its = order_.window(seed_, epoch, window);
+  const RowOrder::Rows rows(order_, seed_, epoch, window, its);
+  uint32_t begin = 0, end = 0;  // of the rows that are read together
+  for (uint32_t row = 0; row < n_rows; ++row) {
+    if (!is_needed(its.first_row + rows.place_of({number.block, row}))) continue;
+    if (row - end > most_between) {
+      read_part(begin, end);
+      begin = end = row;
+    }
+    if (begin == end) begin = row;
+    end = row + 1;
+  }
+  read_part(begin, end);
+}
+
+void DataStream::read_rows(int64_t first_row, int64_t n_rows, uint64_t place) const {
+  for (size_t i = 0; i < arrays_.size(); ++i) read_array(files_.arrays()[i], arrays_[i], first_row, n_rows, place);
+  read_array(files_.lengths(), lengths_, first_row, n_rows, place);
+  read_array(files_.sample_weights(), sample_weights_, first_row, n_rows, place);
   GivenArrays given = {{}, lengths_.get(), sample_weights_.get()};
   for (const Ref<Buffer>& array : arrays_) given.arrays.push_back(array.get());
   check_elements(context_, design_, {n_rows, static_cast<int64_t>(place), first_row, true}, given);
@@ -183,7 +220,7 @@ void DataStream::seek(uint64_t batch, uint64_t seed) {
 }
 
 void DataStream::go_to(uint64_t window) {
-  order_.read_window(seed_, epoch_of(window), in_epoch(window), rows_);
+  rows_ = order_.window(seed_, epoch_of(window), in_epoch(window));
   places_.emplace(order_, seed_, epoch_of(window), in_epoch(window), rows_);
   window_ = window;
 }
@@ -202,34 +239,31 @@ void DataStream::provide(uint64_t number, uint64_t launch, FunctionRef<void(uint
     wait(launch - n_prepared_);
     release_done(launch - n_prepared_ + 1);
   }
-  const uint64_t prepared = number % n_prepared_, first_row = next_batch_ % n_batches_ * batch_,
-                 end_row = std::min(first_row + batch_, order_.n_rows());
+  const uint64_t prepared = number % n_prepared_, of_batch = next_batch_ % n_batches_ * batch_,
+                 first_row = std::min(of_batch + first_of_rank_, order_.n_rows()),
+                 end_row = std::min(of_batch + end_of_rank_, order_.n_rows());
   uint32_t* const indices = indices_ + prepared * batch_;
   n_active_[prepared] = static_cast<uint32_t>(end_row - first_row);
   is_lost_ = true;  // unless the end is reached
   uint64_t of_window = first_row;
-  const auto leave_for = [&](uint64_t window, uint64_t row) {
-    used_.push_back({window, row > of_window ? launch + 1 : launch});
-    of_window = row;
-    go_to(window);
-  };
   const auto make_room_for = [&](uint64_t window) {
     if (ahead_->has_room(in_ring(window))) return;
     if (launch > 0) wait(launch - 1);
     release_done(launch);
   };
+  // To the next window. Nobody has waited for blocks without rows that are needed: those of other ranks, or that
+  // drop_last leaves out. Their places are about to be given away.
+  const auto leave = [&](uint64_t row) {
+    make_room_for(window_);
+    for (uint32_t block = 0; block < blocks_of(window_); ++block) ahead_->finish({in_ring(window_), block});
+    used_.push_back({window_ + 1, row > of_window ? launch + 1 : launch});
+    of_window = row;
+    go_to(window_ + 1);
+  };
   const uint64_t epoch = next_batch_ / n_batches_;
-  if (epoch_of(window_) != epoch) {
-    const uint64_t next = (epoch - first_epoch_) * order_.n_windows();
-    // Nobody has waited for rows that drop_last leaves out, and their places are about to be given away.
-    for (uint64_t window = window_; window < next; ++window) {
-      make_room_for(window);
-      for (uint32_t block = 0; block < blocks_of(window); ++block) ahead_->finish({in_ring(window), block});
-    }
-    leave_for(next, first_row);
-  }
+  while (epoch_of(window_) < epoch) leave(first_row);
   for (uint64_t row = first_row; row < end_row;) {
-    while (row >= rows_.end_row()) leave_for(window_ + 1, row);
+    while (row >= rows_.end_row()) leave(row);
     make_room_for(window_);
     for (const uint64_t end = std::min(end_row, rows_.end_row()); row < end; ++row) {
       const RowOrder::Rows::Place place = places_->at(static_cast<uint32_t>(row - rows_.first_row));

@@ -1,5 +1,5 @@
 // A data set in files: some windows of its rows are in memory, in arrays that the graph of the data reads, with the
-// places of the rows of the next batches.
+// places of the rows of the next batches. If ranks share the batches, these are the rows that this one has.
 #ifndef SYNFIRE_NETWORK_DATA_STREAM_HPP
 #define SYNFIRE_NETWORK_DATA_STREAM_HPP
 
@@ -57,14 +57,18 @@ class DataStream final : private BlockSource {
   void seek(uint64_t batch, uint64_t seed);
   void go_to(uint64_t window);
   void release_done(uint64_t n_done);
-  void read_rows(const DataFiles::Array& array, const Ref<Buffer>& memory, int64_t first_row, int64_t n_rows,
-                 uint64_t place) const;
+  // True if this rank has the row.
+  bool is_needed(uint64_t row_in_epoch) const noexcept;
+  void read_rows(int64_t first_row, int64_t n_rows, uint64_t place) const;
+  void read_array(const DataFiles::Array& array, const Ref<Buffer>& memory, int64_t first_row, int64_t n_rows,
+                  uint64_t place) const;
 
   core::Context& context_;
   const Design design_;  // as it was when the data were set: reading goes on between the program's calls
   const DataFiles files_;
   const RowOrder order_;
-  const uint64_t batch_, n_batches_;  // rows of a batch, and batches of an epoch
+  const uint64_t batch_, n_batches_;            // rows of a batch, and batches of an epoch
+  const uint64_t first_of_rank_, end_of_rank_;  // in a batch
   const bool in_order_;
   std::vector<Ref<Buffer>> arrays_;  // windows of rows
   Ref<Buffer> lengths_, sample_weights_;

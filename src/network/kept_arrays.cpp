@@ -74,6 +74,7 @@ bool could_keep(const Parts& parts, size_t index, std::string_view array) {
   if (stage.keeps(array) || !can_keep(parts.design, index, array)) return false;
   if (!array.starts_with("grad_")) return true;
   if (!parts.gradients[index].has_backward) return false;
+  if (array == kept_arrays::grad_initial_spikes && parts.delays[index] == 0) return false;
   const Port port = array == kept_arrays::grad_v ? Port::v : Port::output;
   return stage.kind->traits.ports.empty() || parts.stages[index]->gradient(port) != nullptr;
 }

@@ -16,8 +16,8 @@ struct Parts;
 // After the name of the stage and a dot.
 namespace kept_arrays {
 inline constexpr std::string_view spikes = "spikes", v = "v", counts = "counts", grad_spikes = "grad_spikes",
-                                  grad_v = "grad_v", output = "output", grad_output = "grad_output",
-                                  monitor = "monitor";
+                                  grad_v = "grad_v", grad_initial_spikes = "grad_initial_spikes", output = "output",
+                                  grad_output = "grad_output", monitor = "monitor";
 }  // namespace kept_arrays
 
 // Names with spaces between them. Throws INVALID_ARGUMENT, and changes nothing, if there is none or one is unknown.

@@ -167,8 +167,8 @@ uint64_t contents_of(const Design& design) {
 }  // namespace
 
 void Network::build() {
-  const Use use(*this);
   RankCall together(design_.rules().ranks.get(), ranks::Call::build);
+  const Use use(*this);
   check_not_built();
   design_.check_complete();
   const PartBytes bytes = plan(design_, device());
@@ -229,22 +229,46 @@ void Network::take_arrays(DataKind kind, int64_t n_rows, FunctionRef<NeededArray
   });
 }
 
+namespace {
+
+// It looks at rows that are far apart, because all of them may be more than a memory holds.
+uint64_t contents_of(const DataFiles& files, const RowBlocks& blocks) {
+  constexpr int64_t most_rows = 64;
+  const int64_t n_rows = files.n_rows(), n_read = std::min(n_rows, most_rows);
+  ContentsHash hash;
+  hash.add(static_cast<uint64_t>(n_rows)).add(blocks.block_rows).add(blocks.window_blocks);
+  std::vector<std::byte> row;
+  const auto add = [&](const DataFiles::Array& array) {
+    row.resize(array.pieces.empty() ? 0 : array.row.bytes());
+    hash.add(row.size());
+    if (row.empty()) return;
+    for (int64_t i = 0; i < n_read; ++i) {
+      DataFiles::read(array, n_read == 1 ? 0 : i * (n_rows - 1) / (n_read - 1), 1, row.data());
+      hash.add(row);
+    }
+  };
+  for (const DataFiles::Array& array : files.arrays()) add(array);
+  add(files.lengths());
+  add(files.sample_weights());
+  return hash.value();
+}
+
+}  // namespace
+
 void Network::open_data(DataKind kind, std::span<const GivenFile> given, const StreamRules& rules) {
-  if (design_.rules().ranks)
-    fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-NETWORK-RANKS",
-         "a network with a communicator takes data in memory (synfire_network_set_data), not data in files");
-  take_data(kind, [&](DataSet&, RankCall&) {
+  take_data(kind, [&](DataSet&, RankCall& together) {
     DataSet data;
     const DataFiles files(design_, given);
     data.stream = std::make_shared<DataStream>(*context(), design_, files, rules, kind == DataKind::evaluation, data);
+    if (together) together.agree(contents_of(files, data.blocks), "data");
     return data;
   });
 }
 
 void Network::take_data(DataKind kind, FunctionRef<DataSet(DataSet&, RankCall&)> make) {
-  const Use use(*this);
   const bool training = kind == DataKind::training;
   RankCall together(design_.rules().ranks.get(), training ? ranks::Call::training_data : ranks::Call::evaluation_data);
+  const Use use(*this);
   check_built();
   for (const Role role : {Role::scores, Role::trains})
     if (!design_.has(role) && (training || role == Role::scores))
@@ -261,6 +285,7 @@ void Network::take_data(DataKind kind, FunctionRef<DataSet(DataSet&, RankCall&)>
   if (next.is_in(current)) return together.agree_last();
   std::erase_if(replaced_, [](const WeakRef<Graph>& graph) { return !graph.lock(); });
   make_room(replaced_, 1);
+  RecordedGraph recorded_before = parts_->graph(graph_kind);
   if (training) {
     Parts::Offsets offsets = parts_->offsets(held);
     if (parts_->training_rows() != next.n_rows || parts_->training_blocks() != next.blocks) offsets.back() = 0;
@@ -268,7 +293,12 @@ void Network::take_data(DataKind kind, FunctionRef<DataSet(DataSet&, RankCall&)>
   } else {
     parts_->record_evaluation(next);
   }
-  together.agree_last();
+  try {
+    together.agree_last();
+  } catch (...) {
+    parts_->graph(graph_kind) = std::move(recorded_before);  // another rank has failed: nothing changes
+    throw;
+  }
   if (before) replaced_.emplace_back(before.get());
   current = std::move(next);
 }

@@ -43,6 +43,8 @@ class Network final : public core::Child {
   // The results of single losses are those of the stages that they name.
   void train(int64_t n_batches, synfire_network_result& result, std::span<synfire_stage_result> of_stages = {});
   void evaluate(synfire_network_result& result, std::span<synfire_stage_result> of_stages = {});
+  // This rank makes a call with arguments that it refuses: it is an error on the others too.
+  void tell_refusal(ranks::Call call) noexcept;
   // With one input and one output.
   void infer(Buffer& inputs, int64_t n_rows, Buffer& outputs);
   // With all inputs, and any outputs.

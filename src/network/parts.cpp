@@ -244,7 +244,8 @@ void Parts::check_kept() const {
             SYNFIRE_ERROR_WRONG_ORDER, "SYN-NETWORK-KEEP",
             "the network was asked to keep \"%s\", which nothing computes: a gradient is there only where an optimizer "
             "trains something before, and something reads the array on the way to a loss; a mean has none if "
-            "synapses read its counts and other stages numbers",
+            "synapses read its counts and other stages numbers, and initial spikes are those of neurons that are read "
+            "with a delay",
             wanted.c_str());
     }
 }

@@ -83,7 +83,8 @@ class Divided {
                operation) ||
            is_any<PrepareDense, DenseProduct, DenseInputGradient, Conv2dProduct, Conv2dInputGradient, OneToOneProduct,
                   OneToOneInputGradient, PopulationProduct, PopulationInputGradient>(operation) ||
-           is_any<DelayedInputs, DelayedHistory, PrepareDelayed, DelayedGradient, DelayedInputGradient>(operation) ||
+           is_any<DelayedInputs, DelayedHistory, DelayedOutputs, PrepareDelayed, DelayedGradient, DelayedInputGradient>(
+               operation) ||
            is_any<Pool, PoolBackward, Resize, ResizeBackward, Reduce, ReduceBackward, RunningReduce, Combine,
                   CombineBackward, GroupMean, GroupMeanBackward, ReplaceNonfinite>(operation) ||
            is_any<SetParameters, UpdateParameter, ResetState, OptimizerStep, SquareSum>(operation);
@@ -103,17 +104,21 @@ class Divided {
     held_.push_back(std::move(buffer));
     return held_.back()->view();
   }
-  void join(ranks::Join how, const View& array) { list_.emplace_back(AllReduce{ranks_, how, array}); }
+  void join(ranks::Join how, const View& array) { list_.emplace_back(AllReduce{ranks_, how, {array}}); }
+
+  // Operations are large: each kind has its frame on the stack.
 
   // ---- what counts by row
 
-  void add(Shuffle op) {
+  // Not that of batches that are prepared, of the rank's own rows (DataStream): it draws one of those.
+  [[gnu::noinline]] void add(Shuffle op) {
+    if (op.rules.batch != parts_.rules().batch) return list_.emplace_back(op), void();
     op.rules.first_row = static_cast<uint32_t>(rows_.first);
     op.rules.most_rows = static_cast<uint32_t>(rows_.count);
     list_.emplace_back(op);
   }
   template <class Op>
-  void add_drawn(Op op) {
+  [[gnu::noinline]] void add_drawn(Op op) {
     op.first_row = static_cast<uint32_t>(rows_.first);
     list_.emplace_back(op);
   }
@@ -150,7 +155,7 @@ class Divided {
     if (op.entry != SumEntry::finish) op.scale = {};
   }
   template <class Op>
-  void add_weight_gradient(const Op& op) {
+  [[gnu::noinline]] void add_weight_gradient(const Op& op) {
     if (op.largest.bytes == 0) fail_ordered(Op::name);
     const View largest = maxima(op.largest.bytes / sizeof(uint32_t)), totals = sums(op.total.bytes / sizeof(uint64_t));
     add_entries(largest, totals, [&](SumEntry entry) {
@@ -160,7 +165,7 @@ class Divided {
     });
   }
   template <class Op>
-  void add_contributed(const Op& op) {
+  [[gnu::noinline]] void add_contributed(const Op& op) {
     if (op.largest.bytes == 0) fail_ordered(Op::name);
     const View largest = maxima(op.largest.bytes / sizeof(uint32_t)), totals = sums(op.totals.bytes / sizeof(uint64_t));
     View contributions;
@@ -173,7 +178,7 @@ class Divided {
       return made;
     });
   }
-  void add(const SumGradient& op) {
+  [[gnu::noinline]] void add(const SumGradient& op) {
     if (op.sum != SumKind::rows) fail_ordered(SumGradient::name);
     const RowSumShape shape = {op.batch, op.count, op.n_entries};
     const auto length = static_cast<uint64_t>(shape.array_length());
@@ -184,14 +189,14 @@ class Divided {
       return made;
     });
   }
-  void add(const Normalize& op) {
+  [[gnu::noinline]] void add(const Normalize& op) {
     if (op.evaluation && !op.saved) return list_.emplace_back(op), void();
     if (op.source.dtype != SYNFIRE_DTYPE_F32) fail_ordered(Normalize::name);
     const auto channels = static_cast<uint64_t>(op.shape.channels);
     const View largest = op.evaluation ? View{} : maxima(2 * channels), totals = sums(3 * channels + 1);
     add_entries(largest, totals, [&](SumEntry entry) { return with(op, entry, largest, &Normalize::totals, totals); });
   }
-  void add(const NormalizeBackward& op) {
+  [[gnu::noinline]] void add(const NormalizeBackward& op) {
     if (!op.has_sums()) return list_.emplace_back(op), void();
     if (op.grad_destination.dtype != SYNFIRE_DTYPE_F32) fail_ordered(NormalizeBackward::name);
     const auto channels = static_cast<uint64_t>(op.shape.channels);
@@ -199,7 +204,7 @@ class Divided {
     add_entries(largest, totals,
                 [&](SumEntry entry) { return with(op, entry, largest, &NormalizeBackward::totals, totals); });
   }
-  void add(const RateLoss& op) {
+  [[gnu::noinline]] void add(const RateLoss& op) {
     const View counts = sums(static_cast<uint64_t>(op.extents.n_neurons) + 1);
     add_entries({}, counts, [&](SumEntry entry) {
       RateLoss made = op;
@@ -211,7 +216,7 @@ class Divided {
 
   // ---- losses
 
-  void add(const Loss& given) {
+  [[gnu::noinline]] void add(const Loss& given) {
     if (given.source.dtype == SYNFIRE_DTYPE_F64) fail_ordered(Loss::name);
     Loss op = given;
     op.scratch = {};

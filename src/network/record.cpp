@@ -2,9 +2,11 @@
 #include "stage_recorder.hpp"
 
 #include "kept_arrays.hpp"
+#include "pack_exchanges.hpp"
 #include "rank_rows.hpp"
 
 #include <base/dtype.hpp>
+#include <base/log.hpp>
 #include <operations/combine/combine.hpp>
 #include <operations/elementwise/copy.hpp>
 #include <operations/elementwise/fill.hpp>
@@ -17,6 +19,14 @@
 namespace synfire::network {
 
 using namespace synfire::core;
+
+namespace {
+
+// Arrays that wait for a message of ranks: few enough for the memory of processors, and enough for all of a small
+// network, in which a message takes longer than its arrays.
+constexpr uint64_t most_held_bytes = uint64_t{16} << 20;
+
+}  // namespace
 
 // ---- what a stage asks for ------------------------------------------------------------------------------------------
 
@@ -33,10 +43,19 @@ StageRecorder::StageRecorder(Parts& parts, GraphKind kind)
       has_step_gradient_(parts.stages.size()),
       tapes_(parts.stages.size()),
       has_weight_gradients_(parts.stages.size()) {
-  if (has_batch() && parts.rules().ranks)
+  if (has_batch() && parts.rules().ranks) {
     graph_->rewrite_with([&parts, held = std::vector<Ref<Buffer>>()](OperationList&& operations) mutable {
       return divided(parts, std::move(operations), held);
     });
+    graph_->arrange_with([ranks = parts.rules().ranks, is_planned = parts.planned != nullptr](
+                             OperationList& entries, std::vector<uint32_t>& owners) {
+      const ExchangeCounts counts = pack_exchanges(entries, owners, most_held_bytes);
+      ranks->make_room(counts.n_arrays);  // replays allocate nothing
+      if (!is_planned)
+        log_message(SYNFIRE_LOG_CHOICE, "network: in each batch, ranks exchange %zu arrays in %zu messages",
+                    counts.n_arrays, counts.n_messages);
+    });
+  }
   if (has_batch()) return;
   for (const NetworkOutput& output : parts_.outputs)
     if (!parts_.is_copied(output))

@@ -97,15 +97,13 @@ uint32_t RowOrder::window_at(uint64_t seed, uint64_t epoch, uint64_t row) const 
   return window + 1 < n_windows_ && first_row_of(window + 1, last) <= row ? window + 1 : window;
 }
 
-void RowOrder::read_window(uint64_t seed, uint64_t epoch, uint32_t window, RowWindow& result) const {
-  const uint32_t first_place = window * window_blocks_;
-  result.first_row = first_row_of(window, place_of_last_block(seed, epoch));
-  result.n_rows = 0;
-  result.blocks.resize(blocks_of_window(window));
-  for (uint32_t i = 0; i < result.blocks.size(); ++i) {
-    result.blocks[i] = block_at(seed, epoch, first_place + i);
-    result.n_rows += rows_of_block(result.blocks[i]);
-  }
+RowWindow RowOrder::window(uint64_t seed, uint64_t epoch, uint32_t number) const noexcept {
+  const uint32_t first_place = number * window_blocks_, n = blocks_of_window(number),
+                 last = place_of_last_block(seed, epoch);
+  const bool has_last = last >= first_place && last - first_place < n;
+  const uint32_t n_full = has_last ? n - 1 : n, n_rows = n_full * block_rows_;
+  return {first_row_of(number, last), has_last ? n_rows + rows_of_block(n_blocks_ - 1) : n_rows,
+          has_last ? last - first_place : n};
 }
 
 // ---- rows of a window -----------------------------------------------------------------------------------------------
@@ -116,7 +114,7 @@ RowOrder::Rows::Rows(const RowOrder& order, uint64_t seed, uint64_t epoch, uint3
   const ShuffleRules rules = rules_of(n_rows_);
   n_columns_ = rules.n_columns;
   n_lines_ = rules.n_lines;
-  short_block_ = static_cast<uint32_t>(std::ranges::find(its.blocks, order.n_blocks_ - 1) - its.blocks.begin());
+  short_block_ = its.short_block;
   short_rows_ = order.rows_of_block(order.n_blocks_ - 1);
   read_keys(seed, epoch, of_rows, (n_keys / 4) * window, keys_);
 }
@@ -130,6 +128,13 @@ RowOrder::Rows::Place RowOrder::Rows::at(uint32_t place) const noexcept {
   if (from_short < short_rows_) return {short_block_, static_cast<uint32_t>(from_short)};
   const uint64_t behind = from_short - short_rows_;
   return {static_cast<uint32_t>(short_block_ + 1 + behind / size), static_cast<uint32_t>(behind % size)};
+}
+
+uint32_t RowOrder::Rows::place_of(const Place& row) const noexcept {
+  const uint32_t size = order_.block_rows_, missing = row.block > short_block_ ? size - short_rows_ : 0,
+                 in_window = row.block * size + row.row - missing;
+  return order_.in_order_ ? in_window
+                          : place_of_row({n_rows_, 1, n_rows_, false, n_columns_, n_lines_}, keys_, in_window);
 }
 
 }  // namespace synfire::network

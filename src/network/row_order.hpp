@@ -4,7 +4,6 @@
 #define SYNFIRE_NETWORK_ROW_ORDER_HPP
 
 #include <cstdint>
-#include <vector>
 
 namespace synfire::network {
 
@@ -16,11 +15,11 @@ struct RowBlocks {
   friend bool operator==(const RowBlocks&, const RowBlocks&) = default;
 };
 
-// A window of an epoch: which blocks it has, and which rows of them come when.
+// A window of an epoch.
 struct RowWindow {
   uint64_t first_row = 0;  // in the epoch
   uint32_t n_rows = 0;
-  std::vector<uint32_t> blocks;
+  uint32_t short_block = 0;  // the place in it of the last block of the data set; the number of its blocks: none
 
   uint64_t end_row() const noexcept { return first_row + n_rows; }
 };
@@ -44,7 +43,7 @@ class RowOrder {
   uint32_t block_at(uint64_t seed, uint64_t epoch, uint32_t place) const noexcept;
   // The window in which the row at this place of the epoch is.
   uint32_t window_at(uint64_t seed, uint64_t epoch, uint64_t row) const noexcept;
-  void read_window(uint64_t seed, uint64_t epoch, uint32_t window, RowWindow& result) const;
+  RowWindow window(uint64_t seed, uint64_t epoch, uint32_t number) const noexcept;
 
   // Rows of a window in their order. Sets up once for all.
   class Rows {
@@ -55,12 +54,13 @@ class RowOrder {
       uint32_t block, row;
     };
     Place at(uint32_t place) const noexcept;
+    // The inverse.
+    uint32_t place_of(const Place& row) const noexcept;
 
    private:
     const RowOrder& order_;
     uint32_t n_rows_, n_columns_, n_lines_;
-    uint32_t short_block_;  // the place of the last block of the data set, if it is in this window
-    uint32_t short_rows_;
+    uint32_t short_block_, short_rows_;
     uint32_t keys_[32];
   };
 

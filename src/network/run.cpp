@@ -276,8 +276,8 @@ void Network::compare(RankCall& together, const HeldGraphs& held, int64_t n_batc
 }
 
 void Network::train(int64_t n_batches, synfire_network_result& result, std::span<synfire_stage_result> of_stages) {
-  const Use use(*this);
   RankCall together(design_.rules().ranks.get(), ranks::Call::train);
+  const Use use(*this);
   check_built();
   check_role(design_, Role::trains, "trained");
   for (const synfire_stage_result& one : of_stages) check_score(design_, *parts_, one.stage);
@@ -309,8 +309,8 @@ void Network::train(int64_t n_batches, synfire_network_result& result, std::span
 }
 
 void Network::evaluate(synfire_network_result& result, std::span<synfire_stage_result> of_stages) {
-  const Use use(*this);
   RankCall together(design_.rules().ranks.get(), ranks::Call::evaluate);
+  const Use use(*this);
   check_built();
   check_role(design_, Role::scores, "evaluated");
   for (const synfire_stage_result& one : of_stages) check_score(design_, *parts_, one.stage);
@@ -328,6 +328,14 @@ void Network::evaluate(synfire_network_result& result, std::span<synfire_stage_r
   read_sums(together, n_launched, result, of_stages);
   together.end();
   read_progress(held, result);
+}
+
+void Network::tell_refusal(ranks::Call call) noexcept {
+  try {
+    const RankCall refused(design_.rules().ranks.get(), call);
+  } catch (...) {
+    return;  // another call of the communicator is in progress, and tells what becomes of it
+  }
 }
 
 // ---- inference ------------------------------------------------------------------------------------------------------

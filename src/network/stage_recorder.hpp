@@ -41,6 +41,10 @@ class StageRecorder {
   const NetworkRules& rules() const noexcept { return parts_.rules(); }
   // The step of a cycle that is recorded; none: all steps at once.
   std::optional<int64_t> step() const noexcept { return step_; }
+  // Steps of an array that has more than those of the network.
+  Buffer* part(Buffer& whole, int64_t first_step, int64_t n_steps) const {
+    return parts_.part(whole, first_step, n_steps);
+  }
   // An array of the stage, or the step of it.
   Buffer* own(Buffer* array) const { return steps_of(array, {number(), Port::counts}); }
   core::Extents extents(int64_t width) const noexcept { return {step_ ? 1 : rules().n_steps, rules().batch, width}; }

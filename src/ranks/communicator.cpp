@@ -37,14 +37,46 @@ Communicator::Use::Use(Communicator& communicator) : in_use_(communicator.in_use
     fail(SYNFIRE_ERROR_BUSY, "SYN-COMMUNICATOR-BUSY", "the communicator is in use on another thread");
 }
 
+void Communicator::begin_parts(Join how) {
+  ++n_messages_;
+  try {
+    reached_->begin(how, parts_);
+  } catch (...) {
+    parts_.clear();
+    throw;
+  }
+}
+
+void Communicator::end() {
+  reached_->end();
+  parts_.clear();
+}
+
+// All ranks have the arrays of those that are waiting until they have read them, or know that one has given up.
+void Communicator::give_up_message() noexcept {
+  give_up();
+  if (parts_.empty()) return;
+  try {
+    end();
+  } catch (...) {
+    parts_.clear();
+  }
+}
+
 // The sum of arrays that are 0 but for one's own elements.
+// Without memory for it, this rank gives up, because the others wait for what it cannot send.
 std::vector<Communicator::Report> Communicator::exchange(const Report& own) {
-  const Place at = place();
-  std::vector<Report> all(static_cast<size_t>(at.size), Report{0, 0});
-  all[static_cast<size_t>(at.rank)] = own;
   static_assert(sizeof(Report) == 2 * sizeof(uint64_t));
-  join(Join::sum, all.data(), 2 * all.size());
-  return all;
+  try {
+    const Place at = place();
+    std::vector<Report> all(static_cast<size_t>(at.size), Report{0, 0});
+    all[static_cast<size_t>(at.rank)] = own;
+    join(Join::sum, all.data(), 2 * all.size());
+    return all;
+  } catch (...) {
+    give_up();
+    throw;
+  }
 }
 
 std::vector<uint64_t> Communicator::gather(uint64_t own) {

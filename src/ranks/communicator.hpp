@@ -35,7 +35,24 @@ class Communicator final : public core::Child {
     std::atomic<bool>& in_use_;
   };
   // All of these throw PEER_LOST. They are called in a Use.
-  void join(Join how, void* elements, uint64_t count) { reached_->join(how, elements, count); }
+  void join(Join how, void* elements, uint64_t count) {
+    begin(how, {{elements, count}});
+    end();
+  }
+  // The same of several arrays in one message, which is under way until end(). One at a time. Allocates nothing if
+  // there is room for as many.
+  template <class PartAt>
+  void begin(Join how, size_t n_parts, PartAt part_at) {
+    parts_.clear();
+    parts_.reserve(n_parts);
+    for (size_t i = 0; i < n_parts; ++i) parts_.push_back(part_at(i));
+    begin_parts(how);
+  }
+  void begin(Join how, std::initializer_list<Part> parts) {
+    begin(how, parts.size(), [&](size_t i) { return parts.begin()[i]; });
+  }
+  void make_room(size_t n_parts) { parts_.reserve(n_parts); }
+  void end();
   // The numbers of all ranks, by rank.
   std::vector<uint64_t> gather(uint64_t own);
   // Every rank makes the call of this name. Throws INVALID_ARGUMENT, on all ranks, if they make different calls, if one
@@ -46,6 +63,10 @@ class Communicator final : public core::Child {
 
   void barrier();
   void give_up() noexcept { reached_->give_up(); }
+  // The same where a message of this thread may be under way, which nobody waits for any more.
+  void give_up_message() noexcept;
+  // How many messages have been begun.
+  uint64_t n_messages() const noexcept { return n_messages_; }
 
  private:
   ~Communicator() override = default;
@@ -53,10 +74,13 @@ class Communicator final : public core::Child {
     uint64_t call, contents;
   };
   std::vector<Report> exchange(const Report& own);
+  void begin_parts(Join how);
 
   const int32_t transport_;
   const std::unique_ptr<Transport> reached_;
   std::atomic<bool> in_use_{false};
+  std::vector<Part> parts_;  // of the message that is under way
+  uint64_t n_messages_ = 0;
 };
 
 }  // namespace synfire::ranks

@@ -1,8 +1,9 @@
-// Ranks of one process, each on its own thread. All wait until everybody's array is known; then each joins a part of
-// the elements and writes it to all arrays; and all wait again.
+// Ranks of one process, each on its own thread. All wait until everybody's arrays are known; then each joins a share of
+// the elements and writes it to the arrays of all; and all wait again.
 #include "transport.hpp"
 
 #include <base/error.hpp>
+#include <base/object.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -21,10 +22,12 @@ namespace {
 
 struct Shared {
   Join how;
-  void* elements;
-  uint64_t count;
+  std::span<const Part> parts;
 
-  bool fits(const Shared& other) const { return how == other.how && count == other.count; }
+  bool fits(const Shared& other) const {
+    return how == other.how && std::equal(parts.begin(), parts.end(), other.parts.begin(), other.parts.end(),
+                                          [](const Part& a, const Part& b) { return a.count == b.count; });
+  }
 };
 
 // The ranks of one name. It lives as long as one of them.
@@ -44,8 +47,8 @@ struct Group : std::enable_shared_from_this<Group> {
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<Shared> shared;  // what each rank gives
-  size_t n_waiting = 0;
-  uint64_t round = 0;  // of waits that all ranks have left
+  size_t n_arrived = 0;
+  uint64_t round = 0;  // how often all ranks have arrived
   int32_t lost = -1;   // the first rank that gave up; -1: none
 
   size_t size() const { return shared.size(); }
@@ -56,12 +59,18 @@ struct Group : std::enable_shared_from_this<Group> {
        "rank %d of the communicator has ended or given up; it can only be destroyed", rank);
 }
 
+// Joins what one of the ranks joins: its share of each array.
 template <class E, class Of>
-void join_part(const std::vector<Shared>& shared, uint64_t begin, uint64_t end, Of of) {
-  for (uint64_t i = begin; i < end; ++i) {
-    E joined = static_cast<const E*>(shared.front().elements)[i];
-    for (size_t r = 1; r < shared.size(); ++r) joined = of(joined, static_cast<const E*>(shared[r].elements)[i]);
-    for (const Shared& one : shared) static_cast<E*>(one.elements)[i] = joined;
+void join_share(const std::vector<Shared>& shared, size_t rank, Of of) {
+  const std::span<const Part> own = shared[rank].parts;
+  for (size_t part = 0; part < own.size(); ++part) {
+    const uint64_t count = own[part].count, end = count * (rank + 1) / shared.size();
+    for (uint64_t i = count * rank / shared.size(); i < end; ++i) {
+      const auto element = [&](const Shared& one) -> E& { return static_cast<E*>(one.parts[part].elements)[i]; };
+      E joined = element(shared.front());
+      for (size_t r = 1; r < shared.size(); ++r) joined = of(joined, element(shared[r]));
+      for (const Shared& one : shared) element(one) = joined;
+    }
   }
 }
 
@@ -76,24 +85,31 @@ class Loopback final : public Transport {
   void begin() noexcept { is_complete_ = true; }
   Place place() const noexcept override { return place_; }
 
-  void join(Join how, void* elements, uint64_t count) override {
+  void begin(Join how, std::span<const Part> parts) override {
+    Group& group = *group_;
+    std::unique_lock lock(group.mutex);
+    if (group.lost >= 0) fail_lost(group.lost);
+    group.shared[static_cast<size_t>(place_.rank)] = {how, parts};
+    arrive(lock);
+  }
+
+  void end() override {
     Group& group = *group_;
     std::unique_lock lock(group.mutex);
     const auto rank = static_cast<size_t>(place_.rank);
-    group.shared[rank] = {how, elements, count};
     wait_for_all(lock, true);
     // Nobody gives anything else before all have read this.
     const bool fits = std::all_of(group.shared.begin(), group.shared.end(),
                                   [&](const Shared& one) { return one.fits(group.shared.front()); });
     lock.unlock();
     if (fits) {
-      const uint64_t begin = count * rank / group.size(), end = count * (rank + 1) / group.size();
-      if (how == Join::largest)
-        join_part<uint32_t>(group.shared, begin, end, [](uint32_t a, uint32_t b) { return std::max(a, b); });
+      if (group.shared[rank].how == Join::largest)
+        join_share<uint32_t>(group.shared, rank, [](uint32_t a, uint32_t b) { return std::max(a, b); });
       else
-        join_part<uint64_t>(group.shared, begin, end, [](uint64_t a, uint64_t b) { return a + b; });
+        join_share<uint64_t>(group.shared, rank, [](uint64_t a, uint64_t b) { return a + b; });
     }
     lock.lock();
+    arrive(lock);
     wait_for_all(lock, false);
     lock.unlock();
     if (!fits)
@@ -109,25 +125,35 @@ class Loopback final : public Transport {
   }
 
  private:
-  // Between the two waits of a call, everybody comes: only the first one can be given up, and then nobody is beyond it.
-  void wait_for_all(std::unique_lock<std::mutex>& lock, bool may_end) {
+  void arrive(std::unique_lock<std::mutex>& lock) {
     Group& group = *group_;
-    if (may_end && group.lost >= 0) fail_lost(group.lost);
-    const uint64_t round = group.round;
-    if (++group.n_waiting == group.size()) {
-      group.n_waiting = 0;
-      ++group.round;
+    round_ = group.round;
+    if (++group.n_arrived < group.size()) return;
+    group.n_arrived = 0;
+    ++group.round;
+    lock.unlock();
+    group.changed.notify_all();
+    lock.lock();
+  }
+  // Between the two waits of a message, everybody comes: only the first one can be given up, and then nobody is beyond
+  // it.
+  // A rank that the program has destroyed is freed by a later call of the process. If all of its threads wait here,
+  // there is none.
+  void wait_for_all(std::unique_lock<std::mutex>& lock, bool may_end) const {
+    constexpr auto between_frees = std::chrono::seconds(1);
+    Group& group = *group_;
+    const auto is_over = [&] { return group.round != round_ || (may_end && group.lost >= 0); };
+    while (!group.changed.wait_for(lock, between_frees, is_over)) {
       lock.unlock();
-      group.changed.notify_all();
+      drain();
       lock.lock();
-      return;
     }
-    group.changed.wait(lock, [&] { return group.round != round || (may_end && group.lost >= 0); });
-    if (group.round == round) fail_lost(group.lost);
+    if (group.round == round_) fail_lost(group.lost);
   }
 
   const std::shared_ptr<Group> group_;
   const Place place_;
+  uint64_t round_ = 0;  // of the last arrival
   bool is_complete_ = false;
 };
 

@@ -10,8 +10,12 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdlib>
-#include <cstring>
+#include <mutex>
+#include <new>
+#include <vector>
 
 namespace synfire::ranks {
 
@@ -68,6 +72,26 @@ void check(int error, const char* what) {
   fail(SYNFIRE_ERROR_UNSUPPORTED, "SYN-COMMUNICATOR-MPI", "%s failed in MPI: %.200s", what, text);
 }
 
+class Mpi;
+
+// Those that are there at the end of the process. It ends MPI then, which waits for all ranks; so the others are told
+// first, or they would wait for this rank while it waits for them.
+struct Living {
+  std::mutex mutex;
+  std::vector<Mpi*> all;
+
+  void add(Mpi& one);
+  void remove(Mpi& one) {
+    const std::lock_guard lock(mutex);
+    std::erase(all, &one);
+  }
+};
+Living& living() {
+  alignas(Living) static std::byte memory[sizeof(Living)];
+  static Living* const one = new (memory) Living;
+  return *one;
+}
+
 class Mpi final : public Transport {
  public:
   using Clock = PeerWatch::Clock;
@@ -87,29 +111,68 @@ class Mpi final : public Transport {
     watch_ = std::make_unique<PeerWatch>(place_, [state = state_] { shim().abandon(state); });
     WatchAddress of_first = watch_->address();
     static_assert(sizeof of_first % sizeof(uint64_t) == 0);
-    join(Join::sum, &of_first, sizeof of_first / sizeof(uint64_t));  // 0 of all ranks but the first
+    const Part parts[] = {{&of_first, sizeof of_first / sizeof(uint64_t)}};  // 0 of all ranks but the first
+    Mpi::begin(Join::sum, parts);
+    Mpi::end();
     watch_->begin(of_first, deadline);
     is_watched_ = true;
+    living().add(*this);
   }
   ~Mpi() override {
+    living().remove(*this);
     if (is_lost_ || !is_watched_ || is_from_before_fork()) return;
+    if (!parts_.empty()) {
+      abandon();
+      return;
+    }
     watch_->leave(n_exchanges_);
     shim().end(state_);
   }
 
   Place place() const noexcept override { return place_; }
+  // At the end of the process. Any thread.
+  void leave() noexcept {
+    if (is_from_before_fork()) return;
+    watch_->leave(n_ended_);
+    watch_->wait_for_others();
+  }
 
-  void join(Join how, void* elements, uint64_t count) override {
-    constexpr uint64_t most = uint64_t{1} << 26;
-    const uint64_t bytes = how == Join::sum ? sizeof(uint64_t) : sizeof(uint32_t);
+  void begin(Join how, std::span<const Part> parts) override {
     if (is_lost_) fail_lost(lost_rank_);
     if (is_from_before_fork())
       fail(SYNFIRE_ERROR_PEER_LOST, "SYN-COMMUNICATOR-LOST",
            "the communicator is one of the parent process; it can only be destroyed");
     ++n_exchanges_;
     check_missing();  // one that has given up, this rank too, may not let the others go on
-    for (uint64_t first = 0; first < count; first += most)
-      join_part(how, static_cast<char*>(elements) + first * bytes, std::min(most, count - first), bytes);
+    how_ = how;
+    uint64_t count = 0;
+    for (const Part& part : parts) count += part.count;
+    if (count * element_bytes() > capacity_) {
+      buffer_.reset(new char[count * element_bytes()]);
+      capacity_ = count * element_bytes();
+    }
+    char* at = buffer_.get();
+    for (const Part& part : parts) at = std::copy_n(static_cast<const char*>(part.elements), bytes_of(part), at);
+    n_started_ = 0;
+    n_left_ = count;
+    start_next();
+    parts_ = parts;
+  }
+
+  void end() override {
+    if (is_lost_) fail_lost(lost_rank_);
+    wait();
+    while (n_left_ > 0) {
+      start_next();
+      wait();
+    }
+    const char* at = buffer_.get();
+    for (const Part& part : parts_) {
+      std::copy_n(at, bytes_of(part), static_cast<char*>(part.elements));
+      at += bytes_of(part);
+    }
+    parts_ = {};
+    n_ended_ = n_exchanges_;
   }
 
   void give_up() noexcept override {
@@ -124,22 +187,23 @@ class Mpi final : public Transport {
   }
   bool is_from_before_fork() const noexcept { return process_ != fork_generation(); }
 
-  // In memory that is never freed if MPI may still write to it.
-  void join_part(Join how, void* elements, uint64_t count, uint64_t bytes_of_element) {
-    const uint64_t bytes = count * bytes_of_element;
-    if (bytes > capacity_) {
-      buffer_.reset(new char[bytes]);
-      capacity_ = bytes;
-    }
-    std::memcpy(buffer_.get(), elements, bytes);
+  uint64_t element_bytes() const noexcept { return how_ == Join::sum ? sizeof(uint64_t) : sizeof(uint32_t); }
+  uint64_t bytes_of(const Part& part) const noexcept { return part.count * element_bytes(); }
+
+  // MPI counts in `int`, so that a very long message is several calls. They are in memory that is never freed if MPI
+  // may still write to it.
+  void start_next() {
+    constexpr uint64_t most = uint64_t{1} << 26;
+    const uint64_t count = std::min(most, n_left_);
     int error = 0;
     {
       const std::lock_guard lock(in_mpi());
-      error = shim().start(state_, how == Join::sum ? 1 : 0, buffer_.get(), static_cast<int>(count));
+      error = shim().start(state_, how_ == Join::sum ? 1 : 0, buffer_.get() + n_started_ * element_bytes(),
+                           static_cast<int>(count));
     }
     check_exchange(error);
-    wait();
-    std::memcpy(elements, buffer_.get(), bytes);
+    n_started_ += count;
+    n_left_ -= count;
   }
 
   // Many tests in a row, because exchanges are short; then others get the processor. MPI gives it to them in each test
@@ -170,11 +234,15 @@ class Mpi final : public Transport {
   [[noreturn]] void lose(int32_t rank) {
     is_lost_ = true;
     lost_rank_ = rank;
+    abandon();
+    give_up();
+    fail_lost(rank);
+  }
+  void abandon() noexcept {
     shim().abandon(state_);
     static_cast<void>(buffer_.release());
     capacity_ = 0;
-    give_up();
-    fail_lost(rank);
+    parts_ = {};
   }
   [[noreturn]] void fail_lost(int32_t rank) const {
     if (rank >= 0)
@@ -192,11 +260,25 @@ class Mpi final : public Transport {
   Clock::time_point deadline_;
   std::unique_ptr<PeerWatch> watch_;
   std::unique_ptr<char[]> buffer_;
+  Join how_ = Join::sum;
+  std::span<const Part> parts_;          // of the message that is under way
+  uint64_t n_started_ = 0, n_left_ = 0;  // its elements
   uint64_t capacity_ = 0, n_exchanges_ = 0;
+  std::atomic<uint64_t> n_ended_{0};  // exchanges
   int32_t lost_rank_ = -1;
   const uint32_t process_ = fork_generation();  // at its creation
   bool is_watched_ = false, is_lost_ = false;
 };
+
+void Living::add(Mpi& one) {
+  static const bool is_told = std::atexit([] {  // runs before that of the shim, which was registered earlier
+                                const std::lock_guard lock(living().mutex);
+                                for (Mpi* const left : living().all) left->leave();
+                              }) == 0;
+  static_cast<void>(is_told);
+  const std::lock_guard lock(mutex);
+  all.push_back(&one);
+}
 
 }  // namespace
 

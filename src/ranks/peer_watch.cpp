@@ -282,6 +282,17 @@ void PeerWatch::leave(uint64_t n_exchanges) noexcept {
   send_to_all({Kind::left, place_.rank, n_exchanges});
 }
 
+void PeerWatch::wait_for_others() const noexcept {
+  const auto is_over = [&] {
+    const std::lock_guard lock(mutex_);
+    if (lost_ >= 0 || peers_.empty() || (place_.rank != 0 && left_.front() != never)) return true;
+    for (size_t rank = 0; rank < left_.size(); ++rank)
+      if (left_[rank] == never && rank != static_cast<size_t>(place_.rank)) return false;
+    return true;
+  };
+  while (!is_over()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
 void PeerWatch::give_up() noexcept {
   take({Kind::lost, place_.rank, 0}, nullptr);
   if (place_.rank != 0) send_to_all({Kind::lost, place_.rank, 0});

@@ -42,6 +42,8 @@ class PeerWatch {
   // Tells the others that this rank has left after so many exchanges, or that it gives up.
   void leave(uint64_t n_exchanges) noexcept;
   void give_up() noexcept;
+  // Waits until all have left, or one is lost, or nobody tells of them any more.
+  void wait_for_others() const noexcept;
 
  private:
   enum class Kind : uint32_t { alive, lost, left };

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace synfire::ranks {
@@ -14,6 +15,12 @@ namespace synfire::ranks {
 enum class Join : int32_t {
   largest,  // of u32
   sum       // of u64, modulo 2^64
+};
+
+// Elements of an array.
+struct Part {
+  void* elements;
+  uint64_t count;
 };
 
 // Where a rank is in its group.
@@ -29,9 +36,12 @@ class Transport {
   virtual ~Transport() = default;
 
   virtual Place place() const noexcept = 0;
-  // Replaces the elements by those of all ranks joined. Every rank makes the same calls in the same order; one thread
-  // at a time. Throws PEER_LOST if a rank is lost or has given up, and from then on always.
-  virtual void join(Join how, void* elements, uint64_t count) = 0;
+  // Replaces the elements by those of all ranks joined, as one message: between the two calls, while the caller
+  // computes something else, or in the second one. The list and the arrays must stay as they are until then. Every rank
+  // makes the same calls in the same order; one thread at a time. Both throw PEER_LOST if a rank is lost or has given
+  // up, and from then on always.
+  virtual void begin(Join how, std::span<const Part> parts) = 0;
+  virtual void end() = 0;
   // This rank gives up: calls of all ranks that wait throw PEER_LOST. Any thread.
   virtual void give_up() noexcept = 0;
 

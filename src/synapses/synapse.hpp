@@ -95,6 +95,12 @@ struct SynapseKind {
   // otherwise it returns false, and changes nothing, if those of this synapse have none.
   bool (*read_integers)(Synapse& synapse, const char* name, std::span<int32_t> values);
   bool input_gradient_reads_input = false;
+  // A kind with a history (SynapseShape::history_steps) has these two, for passes whose steps are products of their
+  // own. The first writes `next_history`, from the words of all steps. The second adds to the gradient of all inputs
+  // [T, B, K] what one step of [T, B, N] gives, from the last step to the first: after it, its own input is complete.
+  OperationList (*keep_history)(const SynapsePass& pass) = nullptr;
+  OperationList (*input_gradient_of_step)(const SynapsePass& pass, int64_t step, const View& grad_output,
+                                          const View& grad_input) = nullptr;
 };
 
 struct SynapseArray {

@@ -6,8 +6,9 @@
 
 BUILD is a build folder: its lib/ has the library, and its bin/ the program `digits`. With --before, the same is measured
 with another build, of a version whose numbers are others, and the last column is the difference of the means in points.
-DATA is what `digits --make-data` has made; without --digits, the task `digits` is left out. Versions up to 0.2 give stage
-i of a network the seed s + i, so seeds should be farther from each other than a network has stages.
+DATA is what `digits --make-data` has made; without --digits, the tasks of digits are left out. As many seeds as there are
+processors learn at once, each on one thread. Versions up to 0.2 give stage i of a network the seed s + i, so seeds should
+be farther from each other than a network has stages.
 
 Tasks:
     network     docs/examples/network.c: rates of three classes
@@ -16,11 +17,18 @@ Tasks:
     steps       the same, with the loss of every step
     digits      docs/examples/digits
 
+By name only, with --tasks:
+    digits-few        docs/examples/digits with half as many neurons
+    digits-recurrent  with as few, and the second layer is recurrent
+    digits-delays     with as few, and the synapse of the first layer has learnt delays
+
 SPDX-License-Identifier: MIT
 """
 import argparse
 import array
+import concurrent.futures
 import ctypes
+import os
 import pathlib
 import re
 import statistics
@@ -206,28 +214,51 @@ def steps(library, seed, epochs):
     return values(library, seed, epochs, STEPS)
 
 
-def digits(build, seed, given):
+FEW = ["--sounds", "64", "--parts", "40"]
+DIGITS = {"digits": [], "digits-few": FEW, "digits-recurrent": ["--sounds", "48", "--parts", "56", "--recurrent", "5"],
+          "digits-delays": [*FEW, "--delays", "10"]}
+
+
+def digits(build, task, seed, given):
     with tempfile.TemporaryDirectory() as output:
         command = [pathlib.Path(build) / "bin" / "digits", "--data", given.digits, "--output", output, "--seed", seed,
-                   "--backend", "host"]
+                   "--backend", "host", "--threads", "1", *DIGITS[task]]
         for option, value in (("--epochs", given.digits_epochs), ("--manners", given.digits_manners)):
             command += [option, value] if value else []
         done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               check=False, text=True, errors="replace")
     right = re.search(r"^right .*: ([0-9.]+) %$", done.stdout, re.MULTILINE)
-    if done.returncode != 0 or not right:
+    streamed = re.search(r"^streamed +([0-9]+) of ([0-9]+) right", done.stdout, re.MULTILINE)
+    seconds = re.search(r"^learnt +in ([0-9.]+) s$", done.stdout, re.MULTILINE)
+    if done.returncode != 0 or not right or not streamed or not seconds:
         raise Failed(f"{command[0]}: exit status {done.returncode}: {done.stderr[-2000:]}")
-    return float(right[1])
+    return float(right[1]), 100 * int(streamed[1]) / int(streamed[2]), float(seconds[1])
 
 
 TASKS = {"network": network_example, "classifier": classifier, "values": values, "steps": steps}
 
 
 def measure(build, task, seeds, given):
-    if task == "digits":
-        return [digits(build, seed, given) for seed in seeds]
+    """A number for each seed, for each of the things that the task measures."""
+    if task in DIGITS:
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as learners:
+            found = learners.map(lambda seed: digits(build, task, seed, given), seeds)
+            return dict(zip(("", " streamed", " seconds"), zip(*found)))
     library = Library(build)
-    return [TASKS[task](library, seed, given.epochs) for seed in seeds]
+    return {"": [TASKS[task](library, seed, given.epochs) for seed in seeds]}
+
+
+def compare(task, seeds, given):
+    means = {}
+    for name, build in (("before", given.before), ("now", given.build)):
+        if not build:
+            continue
+        for what, found in measure(build, task, seeds, given).items():
+            mean = statistics.mean(found)
+            line = " ".join(f"{number:6.2f}" for number in found)
+            difference = f"   {mean - means[what]:+.2f}" if what in means else ""
+            means[what] = mean
+            print(f"{task + what:25} {name:6} {line}   mean {mean:6.2f}{difference}", flush=True)
 
 
 def main():
@@ -244,17 +275,8 @@ def main():
     seeds = [int(seed) for seed in given.seeds.split(",")]
     try:
         for task in given.tasks.split(","):
-            if task == "digits" and not given.digits:
-                continue
-            means = []
-            for name, build in (("before", given.before), ("now", given.build)):
-                if not build:
-                    continue
-                found = measure(build, task, seeds, given)
-                means.append(statistics.mean(found))
-                line = " ".join(f"{accuracy:6.2f}" for accuracy in found)
-                difference = f"   {means[1] - means[0]:+.2f}" if len(means) == 2 else ""
-                print(f"{task:10} {name:6} {line}   mean {means[-1]:6.2f}{difference}", flush=True)
+            if given.digits or task not in DIGITS:
+                compare(task, seeds, given)
     except (Failed, OSError) as failed:
         sys.exit(f"accuracies.py: {failed}")
 

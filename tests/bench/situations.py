@@ -58,6 +58,11 @@ REFUSED = {
     "latency_busy_host": [("latency --backend host --load busy",
                            "--load busy needs a GPU and cannot be combined with --backend host")],
     "latency_high_host": [("latency --priority high --backend host", "--priority high needs a GPU")],
+    "latency_network_refused": [
+        ("latency --network 64", "--network needs at least two sizes"),
+        ("latency --network control", "--network control: sizes such as 64-10 are needed"),
+        ("latency --network 64-10 --layers 2", "--network is measured alone; of the options for chains it takes --steps"),
+        ("latency --batch 2", "--batch and --input are for --network")],
     "shapes_refused": [("shapes --part some", "--part some is unknown; allowed are list, random, kinds, all"),
                        ("shapes --random odd", '--random is "odd"; allowed are 0 to'),
                        ("shapes --largest 0", '--largest is "0"; allowed are 1 to'),
@@ -502,6 +507,18 @@ def latency_csv():
 def latency_json():
     output, _ = run(f"latency {HOST} --neurons 33 --replays 10 --json")
     has(read_json(output, 1)[0], neurons=33, direction="both", replays=10)
+
+
+@situation("once")
+def latency_network():
+    output, _ = run(f"latency {HOST} --network 33-7-3 --replays 20")
+    expect(output, r"^synfire .* on host.*eager call of one layer.*\n +33-7-3 +1 +1 +spin ")
+    row = one_row(f"latency {HOST} --network 64-20-10 --steps 3 --batch 2 --input 30 --policy yield --replays 30 --csv",
+                  "spikes_percent")
+    has(row, backend="host", sizes="64-20-10", steps=3, batch=2, policy="yield", replays=30, bare_seen_by="return")
+    times = [number(row, name) for name in ("p50_us", "p99_us", "p999_us", "p9999_us", "max_us")]
+    require(times == sorted(times), f"the percentiles are {times}")
+    has_positive(row, "p50_us", "bare_p50_us", "bare_p99_us", "ratio_p50", "launch_ns")
 
 
 @situation("once")

@@ -1,6 +1,7 @@
 // Synapses with a delay for each connection: products and gradients bit for bit against dense products over the inputs
 // of all delays, written out here with the formula of learnt delays in f64; central differences; sequences in pieces;
-// delays that are learnt, by hand and in networks; bad input.
+// delays that are learnt, by hand and in networks; bad input. With a delay for each input or each output: against dense
+// products over shifted inputs or of shifted outputs.
 #include <cstring>
 #include <string>
 
@@ -309,6 +310,266 @@ TEST_F(Delayed, InF64) {
       check<double>(c, learns, seed % 2 == 0, SYNFIRE_DTYPE_BITS, seed);
       ++seed;
     }
+}
+
+// ---- Delays of inputs and of outputs --------------------------------------------------------------------------------
+
+// x of step t, which may be in the history, or 0 before it.
+double spike_at(const Product& p, const std::vector<double>& spikes, const std::vector<double>& history, int64_t t,
+                size_t at) {
+  const size_t of_step = p.rows_per_step() * p.inputs();
+  const auto n_before = static_cast<int64_t>(history.size() / of_step);
+  if (t >= 0) return spikes[static_cast<size_t>(t) * of_step + at];
+  return t + n_before >= 0 ? history[static_cast<size_t>(t + n_before) * of_step + at] : 0;
+}
+
+template <typename R>
+std::vector<double> dense_product(const Product& p, const std::vector<R>& weight, const std::vector<R>& bias,
+                                  const std::vector<double>& x) {
+  if constexpr (sizeof(R) == 4)
+    return as_doubles(exact_product(p, {weight, bias}, x));
+  else
+    return ordered_product(p, weight, bias, x);
+}
+template <typename R>
+Gradients<R> dense_gradients(const Product& p, const std::vector<R>& grad, const std::vector<double>& x) {
+  if constexpr (sizeof(R) == 4)
+    return exact_gradients(p, grad, x, 24);
+  else
+    return ordered_gradients(p, grad, x);
+}
+template <typename R>
+std::vector<R> dense_input_gradient(const Product& p, const std::vector<R>& weight, const std::vector<R>& grad) {
+  if constexpr (sizeof(R) == 4)
+    return exact_input_gradient(p, {weight, {}}, grad);
+  else
+    return input_gradient(p, weight, grad);
+}
+
+// A dense product around a shift of each input, or of each output, for which it has M steps more.
+template <typename R>
+struct Shifted {
+  std::vector<double> y;
+  Gradients<R> gradients;
+  std::vector<double> dx;
+
+  Shifted(const Case& c, bool of_inputs, const Arrays<R>& of, const std::vector<R>& delay,
+          const std::vector<double>& spikes, const std::vector<double>& history) {
+    const Product& p = c.p;
+    Product wide = p;
+    if (!of_inputs) wide.n_steps += c.max_delay;
+    const size_t K = p.inputs(), N = p.outputs(), B = p.rows_per_step();
+    const auto steps_of = [&](size_t i) { return static_cast<int64_t>(delay[i]); };
+    const int64_t first = of_inputs ? 0 : -c.max_delay;
+    std::vector<double> x(wide.rows() * K);
+    std::vector<R> grad = of_inputs ? of.grad : std::vector<R>(wide.rows() * N);
+    for (size_t m = 0; m < wide.rows(); ++m) {
+      const int64_t t = static_cast<int64_t>(m / B) + first;
+      for (size_t k = 0; k < K; ++k)
+        x[m * K + k] = spike_at(p, spikes, history, t - (of_inputs ? steps_of(k) : 0), m % B * K + k);
+      for (size_t n = 0; n < N && !of_inputs; ++n) {
+        const int64_t after = t + steps_of(n);
+        if (after >= 0 && after < p.n_steps)
+          grad[m * N + n] = of.grad[(static_cast<size_t>(after) * B + m % B) * N + n];
+      }
+    }
+    const std::vector<double> product = dense_product(wide, of.weight, of.bias, x);
+    y = of_inputs ? product : std::vector<double>(p.rows() * N);
+    for (size_t i = 0; i < y.size() && !of_inputs; ++i)
+      y[i] = product[i + static_cast<size_t>(c.max_delay - steps_of(i % N)) * B * N];
+    gradients = dense_gradients(wide, grad, x);
+    if (!of_inputs)
+      grad.erase(grad.begin(), grad.begin() + static_cast<ptrdiff_t>(c.max_delay) * static_cast<ptrdiff_t>(B * N));
+    const std::vector<R> early = dense_input_gradient(p, of.weight, grad);
+    dx.resize(early.size());
+    for (size_t i = 0; i < dx.size(); ++i) {
+      const size_t from = i + (of_inputs ? static_cast<size_t>(steps_of(i % K)) * B * K : 0);
+      dx[i] = from < early.size() ? static_cast<double>(early[from]) : 0;
+    }
+  }
+};
+
+class SharedDelays : public Delayed {
+ protected:
+  template <typename R>
+  void check_shared(const Case& c, bool of_inputs, bool with_bias, uint64_t seed) {
+    constexpr int32_t dtype = dtype_of<R>;
+    auto desc = describe(c, false, with_bias, dtype);
+    desc.delays_of = of_inputs ? SYNFIRE_DELAYS_OF_INPUTS : SYNFIRE_DELAYS_OF_OUTPUTS;
+    const Synapse synapse = make_delayed(context, desc);
+    Arrays<R> of(c, false, with_bias, seed);
+    std::vector<R> delay(of_inputs ? c.p.inputs() : c.p.outputs());
+    Random random(seed + 1);
+    for (R& one : delay) one = static_cast<R>(random.whole(0, c.max_delay));
+    delay.back() = static_cast<R>(c.max_delay);
+    of.delay = delay;
+    of.give(synapse);
+    const Placement placement = seed % 2 == 0 ? Placement{} : Placement{3, 5};
+    const bool has_history = seed % 3 != 0;
+    const Sequence x = sequence(c, seed, seed % 2 == 0 ? SYNFIRE_DTYPE_BITS : SYNFIRE_DTYPE_U8, placement);
+    const Shifted<R> wanted(c, of_inputs, of, delay, x.spikes, has_history ? x.history : std::vector<double>());
+    const Rows output = outputs_in(context, dtype, c.p, placement),
+               grad_input = rows_for_input(context, dtype, c.p, placement);
+    Rows grad = outputs_in(context, dtype, c.p, placement);
+    grad.put(std::vector<double>(of.grad.begin(), of.grad.end()));
+    const Buffer n_active = active_buffer(c.p);
+    auto fd = forward(c.p, x.input, output, n_active);
+    auto bd = backward(c.p, grad, x.input, grad_input, n_active);
+    if (has_history) fd.history = bd.history = x.before;
+    EXPECT_OK(synfire_synapse_forward(synapse, &fd, nullptr));
+    EXPECT_TRUE(same_bits(output.get(), wanted.y));
+    EXPECT_OK(synfire_synapse_backward(synapse, &bd, nullptr));
+    EXPECT_TRUE(same_bits(grad_input.get(), wanted.dx));
+    EXPECT_TRUE(same_bits(read<R>(synapse, "weight_gradient", c.connections()), wanted.gradients.weight));
+    if (with_bias) {
+      EXPECT_TRUE(same_bits(read<R>(synapse, "bias_gradient", c.p.outputs()), wanted.gradients.bias));
+    }
+
+    // Added to what is there.
+    bd.add_input_gradient = 1;
+    EXPECT_OK(synfire_synapse_backward(synapse, &bd, nullptr));
+    std::vector<double> twice = wanted.dx;
+    for (double& value : twice) value *= 2;
+    EXPECT_TRUE(same_bits(grad_input.get(), twice));
+    if constexpr (sizeof(R) == 4)
+      if (c.max_delay < 256) check_connections(c, of_inputs, of, wanted, fd, output);
+  }
+
+  // Connections with the same delays have the same product and gradients.
+  void check_connections(const Case& c, bool of_inputs, const Arrays<float>& of, const Shifted<float>& wanted,
+                         const synfire_synapse_forward_desc& fd, const Rows& output) {
+    Arrays<float> each = of;
+    each.delay.resize(c.connections());
+    for (size_t i = 0; i < each.delay.size(); ++i)
+      each.delay[i] = of.delay[of_inputs ? i % c.p.inputs() : i / c.p.inputs()];
+    const Synapse synapse = make_delayed(context, describe(c, false, !of.bias.empty()));
+    each.give(synapse);
+    EXPECT_OK(synfire_synapse_forward(synapse, &fd, nullptr));
+    EXPECT_TRUE(same_bits(output.get(), wanted.y));
+  }
+};
+
+TEST_F(SharedDelays, AreShiftsAroundADenseProduct) {
+  const Case of_shared[] = {{{1, 1, 1, 1}, 1}, {{5, 3, 33, 7}, 12}, {{41, 1, 3, 5}, 2}, {{4, 3, 37, 3, 2}, 300}};
+  uint64_t seed = 200;
+  for (const Case& c : of_shared)
+    for (const bool of_inputs : {true, false}) {
+      SCOPED_TRACE(testing::Message() << c << " of inputs " << of_inputs);
+      check_shared<float>(c, of_inputs, seed % 4 < 2, seed);
+      check_shared<double>(c, of_inputs, seed % 4 < 2, seed + 1);
+      seed += 3;
+    }
+}
+
+// A product that underflows is a zero of either sign; the terms of other delays, each +0, take the sign of a -0.
+TEST_F(SharedDelays, AGradientThatUnderflowsHasTheSignOfThatOfConnections) {
+  for (const int64_t n_steps : {1, 2, 3})
+    for (const double delay : {0.0, 1.0})
+      for (const bool add : {false, true}) {
+        SCOPED_TRACE(testing::Message() << n_steps << " steps, delay " << delay << ", add " << add);
+        const Case c = {{n_steps, 1, 1, 1}, 1};
+        std::vector<double> found[2];
+        for (const bool shared : {false, true}) {
+          auto desc = describe(c, false, false);
+          if (shared) desc.delays_of = SYNFIRE_DELAYS_OF_INPUTS;
+          desc.delays = &delay;
+          desc.delays_length = 1;
+          const Synapse synapse = make_delayed(context, desc);
+          write(synapse, "weight", std::vector<float>{1e-30F});
+          const auto steps = static_cast<size_t>(n_steps);
+          Rows grad = outputs_in(context, SYNFIRE_DTYPE_F32, c.p),
+               of_input = rows_for_input(context, SYNFIRE_DTYPE_F32, c.p);
+          grad.put(std::vector<double>(steps, -1e-30));
+          of_input.put(std::vector<double>(steps, -0.0));
+          const Rows input = spikes_in(context, SYNFIRE_DTYPE_BITS, c.p, std::vector<double>(steps, 1));
+          auto bd = backward(c.p, grad, input, of_input, nullptr);
+          bd.add_input_gradient = add ? 1 : 0;
+          EXPECT_OK(synfire_synapse_backward(synapse, &bd, nullptr));
+          found[shared ? 1 : 0] = of_input.get();
+        }
+        EXPECT_TRUE(same_bits(found[1], found[0]));
+      }
+}
+
+// The longest delays; pieces of a sequence; what can be asked for and what cannot.
+TEST_F(SharedDelays, MayBeLong) {
+  constexpr int64_t longest = 65'535;
+  const Case c = {{1, 1, 3, 2}, longest};
+  for (const bool of_inputs : {true, false}) {
+    auto desc = describe(c, false, false);
+    desc.delays_of = of_inputs ? SYNFIRE_DELAYS_OF_INPUTS : SYNFIRE_DELAYS_OF_OUTPUTS;
+    const std::vector<double> delays = {longest, 2, 1};
+    desc.delays = delays.data();
+    desc.delays_length = of_inputs ? 3 : 2;
+    const Synapse synapse = make_delayed(context, desc);
+    const std::vector<float> weight = {1, 2, 4, 8, 16, 32};
+    write(synapse, "weight", weight);
+    // Two steps ago all inputs fired, and in the earliest step of the history input 0.
+    std::vector<double> before(3 * longest);
+    before[0] = before[3 * (longest - 2)] = before[3 * (longest - 2) + 1] = before[3 * (longest - 2) + 2] = 1;
+    const Rows history = spikes_in(context, SYNFIRE_DTYPE_BITS, c.before(), before),
+               input = spikes_in(context, SYNFIRE_DTYPE_BITS, c.p, {0, 0, 0}),
+               output = outputs_in(context, SYNFIRE_DTYPE_F32, c.p);
+    auto fd = forward(c.p, input, output, nullptr);
+    fd.history = history;
+    EXPECT_OK(synfire_synapse_forward(synapse, &fd, nullptr));
+    // Input 0 of the earliest step, and input 1 of two steps ago; output 0 of the earliest step, and output 1.
+    const std::vector<double> wanted =
+        of_inputs ? std::vector<double>{1 + 2, 8 + 16} : std::vector<double>{1, 8 + 16 + 32};
+    EXPECT_EQ(output.get(), wanted);
+    synfire_synapse_memory memory = SYNFIRE_SYNAPSE_MEMORY_INIT;
+    EXPECT_OK(synfire_synapse_query_memory_delayed(&desc, &memory));
+    EXPECT_EQ(memory.weight_bytes, (6 + desc.delays_length) * 4);
+    EXPECT_LT(memory.derived_bytes, 64U << 10);
+
+    // Pieces have the bits of the whole.
+    const Case whole = {{9, 2, 37, 5}, 6};
+    auto of_pieces = describe(whole, false, true);
+    of_pieces.delays_of = desc.delays_of;
+    const Synapse drawn = make_delayed(context, of_pieces);
+    const Sequence x = sequence(whole, 71);
+    const Rows all = outputs_in(context, SYNFIRE_DTYPE_F32, whole.p);
+    fd = forward(whole.p, x.input, all, nullptr);
+    fd.history = x.before;
+    EXPECT_OK(synfire_synapse_forward(drawn, &fd, nullptr));
+    const std::vector<double> y = all.get();
+    Rows kept = spikes_in(context, SYNFIRE_DTYPE_BITS, whole.before(), x.history);
+    size_t first = 0;
+    for (const int64_t n_steps : {int64_t{1}, int64_t{8}}) {
+      Case piece = whole;
+      piece.p.n_steps = n_steps;
+      const Rows part = spikes_in(context, SYNFIRE_DTYPE_BITS, piece.p,
+                                  slice(x.spikes, first * 2 * 37, piece.p.rows() * 37)),
+                 result = outputs_in(context, SYNFIRE_DTYPE_F32, piece.p);
+      Rows next = rows_for_input(context, SYNFIRE_DTYPE_BITS, whole.before());
+      fd = forward(piece.p, part, result, nullptr);
+      fd.history = kept;
+      fd.next_history = next;
+      EXPECT_OK(synfire_synapse_forward(drawn, &fd, nullptr));
+      EXPECT_TRUE(same_bits(result.get(), slice(y, first * 2 * 5, piece.p.rows() * 5))) << first;
+      first += static_cast<size_t>(n_steps);
+      kept = std::move(next);
+    }
+
+    // Delays in another number, too long, learnt, or not whole.
+    synfire_synapse made = nullptr;
+    const auto fails = [&](auto change, const char* word) {
+      auto bad = desc;
+      change(bad);
+      EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-DELAY", word), synfire_synapse_create_delayed(context, &bad, &made));
+      EXPECT_EQ(made, nullptr);
+    };
+    fails([](auto& bad) { bad.delays_length = 6; }, of_inputs ? "one number for each input" : "for each output");
+    fails([](auto& bad) { bad.max_delay = 65'536; }, of_inputs ? "delays of inputs" : "delays of outputs");
+    fails([](auto& bad) { bad.learn_delays = 1; }, "are fixed");
+    fails([](auto& bad) { bad.delays_of = 3; }, "desc.delays_of is 3");
+    fails([](auto& bad) { bad.max_delay = 100; }, "desc.delays[0] is 65535");
+    const std::vector<float> broken = {1, 0.5F, 1};
+    EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-DELAY", "values[1]"),
+                 synfire_synapse_write(synapse, "delay", broken.data(), desc.delays_length * 4));
+    EXPECT_TRUE(same_bits(read<float>(synapse, "delay", delays.size() - (of_inputs ? 0 : 1)),
+                          of_inputs ? std::vector<float>{longest, 2, 1} : std::vector<float>{longest, 2}));
+  }
 }
 
 // dL/dD and dL/dW are what the loss L = sum of grad * y changes by, of the library's own products in f64.
@@ -695,12 +956,23 @@ TEST(DelayedStage, ContinuesFromReplayToReplay) {
       add_stage(network, "delayed", "first",
                 {number("n_outputs", 33), number("max_delay", 7), number("learn_delays", 1), number("gain", 4)}));
   require_ok(add_stage(network, "neurons", "hidden", {text("model", "lif")}));
+  require_ok(
+      add_stage(network, "delayed", "third",
+                {number("n_outputs", 9), number("max_delay", 300), text("delays_of", "inputs"), number("gain", 6)}));
+  require_ok(add_stage(network, "neurons", "between", {text("model", "lif")}));
+  require_ok(
+      add_stage(network, "delayed", "fourth",
+                {number("n_outputs", 9), number("max_delay", 3), text("delays_of", "outputs"), number("gain", 6)}));
+  require_ok(add_stage(network, "neurons", "after", {text("model", "lif")}));
   require_ok(add_stage(network, "delayed", "second",
                        {number("n_outputs", n_outputs), number("max_delay", 2), number("gain", 6)}));
   require_ok(add_stage(network, "neurons", "last", {text("model", "lif")}));
   require_ok(add_stage(network, "readout", "all", {text("reduction", "steps"), number("of_spikes", 0)}));
   require_ok(synfire_network_build(network));
   Random random(8);
+  std::vector<float> late;
+  for (size_t i = 0; i < 33; ++i) late.push_back(static_cast<float>(i % 5));
+  write(synapse_of(network, "third"), "delay", late);
   std::vector<uint8_t> spikes(batch * n_steps * n_inputs);
   for (uint8_t& spike : spikes) spike = random.uniform(0, 1) < 0.3 ? 1 : 0;
   // Replays of the inference graph, which go on from each other; frames are [T, B, K].
@@ -745,6 +1017,8 @@ TEST(DelayedStage, ContinuesFromReplayToReplay) {
   fails("first.delays", 7.5F, "SYN-SYNAPSE-DELAY");
   fails("first.delays", -1.0F, "SYN-SYNAPSE-DELAY");
   fails("second.delays", 1.5F, "SYN-SYNAPSE-DELAY");
+  fails("third.delays", 301.0F, "SYN-SYNAPSE-DELAY");
+  fails("fourth.delays", 0.5F, "SYN-SYNAPSE-DELAY");
   fails("first.delays", std::nanf(""), "SYN-SYNAPSE-DELAY");
   fails("first.state.inputs", uint32_t{1} << 5, "SYN-NETWORK-NUMBER");
   EXPECT_FAILS(refused, WORDS("SYN-SYNAPSE-WIDTH"), load(loop, FileParts(good).poke("first.width", 0, -1.0F).whole()));
@@ -765,6 +1039,11 @@ TEST(DelayedStage, BadInput) {
   fails("SYN-NETWORK-VALUE", {number("n_outputs", 3)});
   for (const double max_delay : {0.0, 256.0})
     fails("SYN-NETWORK-VALUE", {number("n_outputs", 3), number("max_delay", max_delay)});
+  for (const char* const of : {"inputs", "outputs"}) {
+    fails("SYN-NETWORK-VALUE", {number("n_outputs", 3), number("max_delay", 65'536), text("delays_of", of)});
+    fails("SYN-SYNAPSE-DELAY",
+          {number("n_outputs", 3), number("max_delay", 2), number("learn_delays", 1), text("delays_of", of)});
+  }
   fails("SYN-NETWORK-VALUE", {number("n_outputs", 3), number("max_delay", 2), number("width", -1)});
   fails("SYN-SYNAPSE-WIDTH", {number("n_outputs", 3), number("max_delay", 2), number("width", 2)});
   fails("SYN-SYNAPSE-WIDTH",
@@ -784,19 +1063,18 @@ TEST(DelayedStage, BadInput) {
   require_ok(synfire_network_set_value(network, "d", "delay_learning_rate_factor", 2));
   EXPECT_EQ(read<float>(synapse, "width", 1), std::vector<float>{0.75});
 
-  // Not in a cycle.
+  // In a cycle, on an edge that has a delay. What is wrong with it comes to light with what it reads.
   const Network cycle = make_empty(context, 3, 2);
   require_ok(add_stage(cycle, "input", "in", {text("kind", "spikes"), number("n_features", 4)}));
   synfire_stage_input later = reads("n");
+  const StageValues outputs = {number("n_outputs", 4), number("max_delay", 256), text("delays_of", "inputs")};
+  EXPECT_FAILS(refused, WORDS("SYN-NETWORK-READS"), add_stage(cycle, "delayed", "back", outputs, {later}));
   later.delay = 1;
-  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-NETWORK-AWAITS"),
-               add_stage(cycle, "delayed", "back", {number("n_outputs", 4), number("max_delay", 2)}, {later}));
-  require_ok(add_stage(cycle, "synapse", "back", {number("n_outputs", 4)}, {later}));
+  require_ok(add_stage(cycle, "delayed", "back", outputs, {later}));
+  require_ok(add_stage(cycle, "delayed", "wide", {number("n_outputs", 4), number("max_delay", 256)}, {later}));
   require_ok(add_stage(cycle, "synapse", "there", {number("n_outputs", 4)}, {reads("in")}));
-  require_ok(add_stage(cycle, "sum", "x", {}, {reads("there"), reads("back")}));
-  require_ok(add_stage(cycle, "neurons", "m", {text("model", "lif")}));
-  require_ok(add_stage(cycle, "delayed", "d", {number("n_outputs", 4), number("max_delay", 2)}));
-  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-NETWORK-CYCLE", "\"d\""),
+  require_ok(add_stage(cycle, "sum", "x", {}, {reads("there"), reads("back"), reads("wide")}));
+  EXPECT_FAILS(refused, WORDS("SYN-NETWORK-VALUE", "max_delay of stage \"wide\" is 256; 1 to 255", "delays_of"),
                add_stage(cycle, "neurons", "n", {text("model", "lif")}));
 }
 

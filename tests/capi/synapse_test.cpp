@@ -90,17 +90,43 @@ TEST_F(SynapseTest, SumsAtTheEdgesOfTheGrid) {
 
 // More addends than fit in 32 bits, and more inputs than a tile has.
 TEST_F(SynapseTest, SumsOfManyLargeWeightsDoNotOverflow) {
-  const Product p = {2, 1, 70000, 3};
-  Weights w = {std::vector<float>(p.inputs() * p.outputs(), 0x1.fefefcp+0f), {}};
-  for (size_t k = 0; k < p.inputs(); ++k) w.weight[p.inputs() + k] *= -1;
-  const std::vector<double> spikes(p.rows() * p.inputs(), 1);
-  const Synapse synapse = make_synapse(context, describe(p, false));
-  set(synapse, w);
-  const Rows input = spikes_in(context, SYNFIRE_DTYPE_BITS, p, spikes),
-             output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
-  const auto desc = forward(p, input, output, nullptr);
-  ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
-  EXPECT_TRUE(same_bits(output.get(), as_doubles(exact_product(p, w, spikes))));
+  for (const int64_t n_steps : {1, 2}) {
+    const Product p = {n_steps, 1, 70000, 3};
+    Weights w = {std::vector<float>(p.inputs() * p.outputs(), 0x1.fefefcp+0f), {}};
+    for (size_t k = 0; k < p.inputs(); ++k) w.weight[p.inputs() + k] *= -1;
+    const std::vector<double> spikes(p.rows() * p.inputs(), 1);
+    const Synapse synapse = make_synapse(context, describe(p, false));
+    set(synapse, w);
+    const Rows input = spikes_in(context, SYNFIRE_DTYPE_BITS, p, spikes),
+               output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+    const auto desc = forward(p, input, output, nullptr);
+    ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+    EXPECT_TRUE(same_bits(output.get(), as_doubles(exact_product(p, w, spikes))));
+  }
+}
+
+// A step alone: few spikes and more than a 32-bit sum takes, columns in registers and in memory, and set bits beyond
+// the inputs of a row.
+TEST_F(SynapseTest, AStepOfPackedSpikesIsTheSameSum) {
+  for (const int64_t n_outputs : {7, 250, 1057}) {
+    const Product p = {1, 3, 420, n_outputs};
+    const Weights w = random_weights(p, true, 8);
+    const Synapse synapse = make_synapse(context, describe(p, true));
+    set(synapse, w);
+    const auto n_words = static_cast<uint64_t>((p.n_inputs + 31) / 32);
+    for (const double rate : {0.0, 0.003, 0.01, 0.02, 0.1, 0.8}) {
+      SCOPED_TRACE(testing::Message() << p << " rate " << rate);
+      const std::vector<double> spikes = random_spikes(p, rate, 9);
+      const Rows input = spikes_in(context, SYNFIRE_DTYPE_BITS, p, spikes),
+                 output = outputs_in(context, SYNFIRE_DTYPE_F32, p);
+      auto words = download<uint32_t>(input, 3 * n_words);
+      for (uint64_t b = 1; b <= 3; ++b) words[b * n_words - 1] |= ~uint32_t{0} << p.n_inputs % 32;
+      upload(input, words);
+      const auto desc = forward(p, input, output, nullptr);
+      ASSERT_OK(synfire_synapse_forward(synapse, &desc, nullptr));
+      ASSERT_TRUE(same_bits(output.get(), as_doubles(exact_product(p, w, spikes))));
+    }
+  }
 }
 
 TEST_F(SynapseTest, ErrsAsLittleAsItsDocumentationSays) {

@@ -11,7 +11,7 @@ Stages, in this order:
               cargo nor an installed Mono
   resume      one training that passes through C, Rust and C#, from the host to the GPU and back: the bytes of one that was
               not stopped
-  digits      the examples digits and gestures learn the same files, to the byte, on the GPU and on the host: a shortened run
+  digits      the examples digits and gestures learn the same files, to the byte, on the GPU and on the host: shortened runs
               from the few spikes of the tests, with --digits also the whole one; all of the gestures
   context     the time and memory of a context (synfire-bench context)
   hear        its tables on the GPU and on the host: plain, --learn, --population 512; nothing else runs at the time
@@ -50,8 +50,13 @@ DIGITS_TESTS = ROOT / "docs" / "examples" / "digits" / "tests"
 sys.path[:0] = [str(DIGITS_TESTS), str(ROOT / "bindings" / "programs")]
 import check_resume  # noqa: E402
 import compare_backends  # noqa: E402
-# The results of 30 epochs on the few spikes, on every machine and backend: docs/examples/digits/tests/CMakeLists.txt.
-FEW_WEIGHTS = "f5183422f9986107"
+# The results on the few spikes, on every machine and backend: docs/examples/digits/tests/CMakeLists.txt. The epochs, the
+# floor, the weights, the options.
+FEW_SPIKES = {
+    "digits, few spikes": (30, 85.0, "f5183422f9986107", ()),
+    "digits, recurrent": (13, 40.0, "b0d4d6fde09524d9", ("--sounds", "48", "--parts", "56", "--recurrent", "5")),
+    "digits, delays": (13, 60.0, "aed06be9748fb228", ("--sounds", "64", "--parts", "40", "--delays", "10")),
+}
 # The weights of the whole default run of gestures, on every machine and backend.
 ALL_GESTURES = "4f5fd5ba26211837"
 # compute-sanitizer slows a test down a hundredfold, so it runs only tests that together launch every kind of kernel,
@@ -425,8 +430,9 @@ class Suite:
 
     def digits(self):
         program, backends = self.bin / "digits", ["cuda", "host"]
-        self.report("digits, few spikes", lambda: compare_backends.compare(
-            program, DIGITS_TESTS / "few.spikes.gz", backends, 30, 85.0, FEW_WEIGHTS), (compare_backends.Different, OSError))
+        for name, numbers in FEW_SPIKES.items():
+            self.report(name, lambda numbers=numbers: compare_backends.compare(
+                program, DIGITS_TESTS / "few.spikes.gz", backends, *numbers), (compare_backends.Different, OSError))
         if self.digits_folder:
             self.report("digits", lambda: compare_backends.compare(program, self.digits_folder, backends, None, 95.0),
                         (compare_backends.Different, OSError))

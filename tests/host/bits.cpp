@@ -678,17 +678,17 @@ std::string population_hashes(synfire_context context, synfire_test::Sample& sam
   return out.str();
 }
 
-// Products and all gradients of delays, fixed and learnt, with the spikes of earlier steps; then a step of Adam, and
-// the product with rounded delays.
+// Products and all gradients of delays, of connections, fixed and learnt, and of inputs and outputs, with the spikes of
+// earlier steps; then a step of Adam, and the product with rounded delays.
 template <class R>
-uint64_t delayed_hash(synfire_context context, bool learns) {
+uint64_t delayed_hash(synfire_context context, int32_t delays_of, bool learns) {
   constexpr bool wide = sizeof(R) == 8;
   constexpr int32_t dtype = wide ? SYNFIRE_DTYPE_F64 : SYNFIRE_DTYPE_F32;
   constexpr int64_t n_steps = 17, batch = 5, n_inputs = 45, n_outputs = 33, max_delay = 21, n_words = 2;
   constexpr size_t n_connections = n_inputs * n_outputs;
   synfire_delayed_desc desc = SYNFIRE_DELAYED_DESC_INIT;
   desc.dtype = dtype, desc.n_inputs = n_inputs, desc.n_outputs = n_outputs, desc.max_delay = max_delay;
-  desc.bias = 1, desc.learn_delays = learns ? 1 : 0, desc.width = learns ? 2.5 : 0;
+  desc.bias = 1, desc.delays_of = delays_of, desc.learn_delays = learns ? 1 : 0, desc.width = learns ? 2.5 : 0;
   synfire_synapse synapse = nullptr;
   REQUIRE(synfire_synapse_create_delayed(context, &desc, &synapse));
   Generator values(89);
@@ -764,15 +764,24 @@ uint64_t delayed_hash(synfire_context context, bool learns) {
 }
 
 std::string delayed_hashes(synfire_context context, synfire_test::Sample& sample) {
+  struct Delays {
+    const char* name;
+    int32_t of;
+    bool learns;
+  };
+  static constexpr Delays all[] = {{"fixed", SYNFIRE_DELAYS_OF_CONNECTIONS, false},
+                                   {"learnt", SYNFIRE_DELAYS_OF_CONNECTIONS, true},
+                                   {"of inputs", SYNFIRE_DELAYS_OF_INPUTS, false},
+                                   {"of outputs", SYNFIRE_DELAYS_OF_OUTPUTS, false}};
   std::ostringstream out;
   for (const int32_t dtype : {SYNFIRE_DTYPE_F32, SYNFIRE_DTYPE_F64})
-    for (const bool learns : {false, true}) {
+    for (const Delays& delays : all) {
       if (!sample.next()) continue;
-      const uint64_t hash =
-          dtype == SYNFIRE_DTYPE_F64 ? delayed_hash<double>(context, learns) : delayed_hash<float>(context, learns);
+      const uint64_t hash = dtype == SYNFIRE_DTYPE_F64 ? delayed_hash<double>(context, delays.of, delays.learns)
+                                                       : delayed_hash<float>(context, delays.of, delays.learns);
       char text[32];
       std::snprintf(text, sizeof text, " %016llx", static_cast<unsigned long long>(hash));
-      out << "delayed " << name_of(dtype) << (learns ? " learnt" : " fixed") << text << "\n";
+      out << "delayed " << name_of(dtype) << " " << delays.name << text << "\n";
     }
   return out.str();
 }

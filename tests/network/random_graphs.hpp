@@ -56,11 +56,12 @@ struct DrawnStage {
   StageValues values;  // texts are constants of the program
   Drawn made;
   int64_t number = 0;  // n_outputs, group_size
-  std::string word;    // kind of input, model, reduction, kind of loss, of a pool, weights_of
+  std::string word;    // kind of input, model, reduction, kind of loss, of a pool, weights_of, delays_of or "learnt"
   double weight = 1;   // of a loss
   DrawnWindow y = {}, x = {};
   int64_t groups = 1;
   bool transposed = false;
+  int64_t max_delay = 0;  // of a synapse with delays
 };
 
 struct DrawnGraph {
@@ -227,6 +228,8 @@ class GraphDrawing {
       add_same_conv2d(back, made.channels, &made);
     else if (!has_second && chance(3))
       add("scale", {back}, {text("scope", "neuron"), number("initial_weight", 0.75)}, made);
+    else if (chance(2))
+      add_delayed(back, made.channels);
     else
       add_own_synapse(back, made.channels);
     last().made.is_product = last().kind != "scale";
@@ -252,6 +255,25 @@ class GraphDrawing {
         made);
     last().number = n_outputs;
   }
+  void add_delayed(const DrawnEdge& from, int64_t n_outputs) {
+    Drawn made;
+    made.is_product = true;
+    made.n_steps = graph_.n_steps;
+    made.channels = n_outputs;
+    static const std::vector<const char*> owners = {"connections", "inputs", "outputs", "learnt"};
+    const std::string owner = pick(owners);
+    const int64_t max_delay = random_.whole(1, 4);
+    add("delayed", {from},
+        {number("n_outputs", static_cast<double>(n_outputs)), number("max_delay", static_cast<double>(max_delay)),
+         text("delays_of", owner == "inputs"    ? "inputs"
+                           : owner == "outputs" ? "outputs"
+                                                : "connections"),
+         number("learn_delays", owner == "learnt" ? 1 : 0), number("gain", 3),
+         number("bias", static_cast<double>(random_.whole(0, 1)))},
+        made);
+    last().word = owner;
+    last().max_delay = max_delay;
+  }
   // A convolution whose map has the size of what it reads: of `like`, if that is not there yet.
   void add_same_conv2d(const DrawnEdge& from, int64_t channels, const Drawn* like = nullptr) {
     Drawn made = like ? *like : graph_.at(from);
@@ -270,7 +292,11 @@ class GraphDrawing {
     if (recurrent_ && chance(2)) return add_recurrent();
     const std::vector<DrawnEdge> all = edges([](const Drawn& drawn, bool) { return !drawn.is_product; });
     const DrawnEdge from = perhaps_delayed(pick(all));
-    add_synapse(from);
+    const Drawn read = graph_.at(from);
+    if (recurrent_ && read.carries == Carries::spikes && read.n_steps == graph_.n_steps && chance(2))
+      add_delayed(from, random_.whole(1, 24));
+    else
+      add_synapse(from);
     if (!chance(5)) add_neurons({graph_.stages.size() - 1});
   }
   void add_synapse(const DrawnEdge& from) {

@@ -43,11 +43,14 @@ std::vector<double> numbers_of(synfire_synapse synapse, const char* name, int64_
 
 bool has_own_weights(const DrawnStage& stage) {
   if (stage.kind == "normalization") return stage.values.front().number == 1;  // affine
-  return ((stage.kind == "synapse" || stage.kind == "conv2d") && stage.word.empty()) || stage.kind == "scale";
+  return ((stage.kind == "synapse" || stage.kind == "conv2d") && stage.word.empty()) || stage.kind == "scale" ||
+         stage.kind == "delayed";
 }
 
 struct Weights {
   std::vector<Number> weight, bias;
+  std::vector<Number> delay;  // of a synapse with delays, learnt or not
+  double width = 0;           // of learnt ones
 };
 
 class Oracle {
@@ -55,7 +58,7 @@ class Oracle {
   Oracle(const DrawnGraph& graph, synfire_network network, const std::vector<DrawnArray>& data)
       : graph_(graph), spikes_(graph.stages.size()), v_(graph.stages.size()) {
     for (const DrawnStage& stage : graph.stages)
-      if (has_own_weights(stage)) take(network, stage.name);
+      if (has_own_weights(stage)) take(network, stage);
     for (const DrawnArray& one : data) data_[one.stage] = &one.numbers;
     for (size_t i = 0; i < graph.stages.size(); ++i) {
       done_.emplace_back(static_cast<size_t>(graph.n_steps));
@@ -77,14 +80,23 @@ class Oracle {
     for (const Number& number : of_bias ? weights.bias : weights.weight) values.push_back(tape_.gradient(number));
     return values;
   }
+  std::vector<double> delay_gradient(const std::string& stage) const {
+    std::vector<double> values;
+    for (const Number& number : weights_.at(stage).delay) values.push_back(tape_.gradient(number));
+    return values;
+  }
   const std::map<std::string, Weights>& weights() const { return weights_; }
 
  private:
   using Array = std::vector<Number>;  // [T, B, N]
 
-  void take(synfire_network network, const std::string& stage) {
-    const Synapse synapse = synapse_of(network, stage);
-    Weights& weights = weights_[stage];
+  void take(synfire_network network, const DrawnStage& stage) {
+    const Synapse synapse = synapse_of(network, stage.name);
+    Weights& weights = weights_[stage.name];
+    if (stage.kind == "delayed")
+      for (const double value : numbers_of(synapse, "delay", length_of(synapse, "delay")))
+        weights.delay.push_back(tape_.variable(value));
+    if (stage.word == "learnt") weights.width = numbers_of(synapse, "width", 1)[0];
     for (const double value : numbers_of(synapse, "weight", length_of(synapse, "weight")))
       weights.weight.push_back(tape_.variable(value));
     const int64_t n_biases = length_of(synapse, "bias");
@@ -118,7 +130,8 @@ class Oracle {
       if (needs_all_steps(stage))
         for (size_t t = 0; t < n_steps; ++t) compute(edge.from, t);
       else if (step >= delay)
-        compute(edge.from, n_steps == 1 ? 0 : step - delay);
+        for (size_t d = 0; d <= std::min(static_cast<size_t>(stage.max_delay), step - delay); ++d)
+          compute(edge.from, n_steps == 1 ? 0 : step - delay - d);
     }
   }
 
@@ -139,6 +152,8 @@ class Oracle {
       each([&](size_t t, size_t b, size_t n) { return Number(data_.at(index)->at((b * n_steps + t) * width + n)); });
     else if (stage.kind == "synapse")
       compute_product(stage, each);
+    else if (stage.kind == "delayed")
+      compute_delayed(stage, each);
     else if (stage.kind == "conv2d")
       compute_convolution(stage, each);
     else if (stage.kind == "pool")
@@ -165,6 +180,49 @@ class Oracle {
     each([&](size_t t, size_t b, size_t n) {
       Number sum = weights.bias.empty() ? Number(0) : weights.bias[n];
       for (size_t i = 0; i < k; ++i) sum = sum + weights.weight[n * k + i] * input.at(t, b, i);
+      return sum;
+    });
+  }
+
+  // The weights of a connection for each delay: all at one, or spread by a Gaussian.
+  const std::vector<std::vector<Number>>& taps_of(const DrawnStage& stage, size_t n_inputs) {
+    std::vector<std::vector<Number>>& taps = taps_[stage.name];
+    if (!taps.empty()) return taps;
+    const Weights& weights = weights_.at(stage.name);
+    const auto n_taps = static_cast<size_t>(stage.max_delay) + 1;
+    for (size_t i = 0; i < weights.weight.size(); ++i) {
+      const Number delay = weights.delay[stage.word == "inputs"    ? i % n_inputs
+                                         : stage.word == "outputs" ? i / n_inputs
+                                                                   : i];
+      std::vector<Number> parts(n_taps, Number(0));
+      Number total = 0;
+      for (size_t d = 0; d < n_taps; ++d) {
+        const auto step = static_cast<double>(d);
+        if (weights.width == 0) {
+          if (delay.value() == step) parts[d] = weights.weight[i];
+          continue;
+        }
+        const Number z = (Number(step) - delay) / Number(weights.width);
+        parts[d] = exp(Number(-0.5) * z * z);
+        total = total + parts[d];
+      }
+      if (weights.width != 0)
+        for (Number& part : parts) part = weights.weight[i] * (part / total);
+      taps.push_back(std::move(parts));
+    }
+    return taps;
+  }
+  template <class Each>
+  void compute_delayed(const DrawnStage& stage, Each each) {
+    const Weights& weights = weights_.at(stage.name);
+    const Input input = read(stage.inputs[0]);
+    const auto k = static_cast<size_t>(graph_.at(stage.inputs[0]).n_features());
+    const std::vector<std::vector<Number>>& taps = taps_of(stage, k);
+    each([&](size_t t, size_t b, size_t n) {
+      Number sum = weights.bias.empty() ? Number(0) : weights.bias[n];
+      for (size_t i = 0; i < k; ++i)
+        for (size_t d = 0; d < taps.front().size() && d <= t; ++d)
+          sum = sum + taps[n * k + i][d] * input.at(t - d, b, i);
       return sum;
     });
   }
@@ -384,6 +442,7 @@ class Oracle {
   const DrawnGraph& graph_;
   Tape tape_;
   std::map<std::string, Weights> weights_;
+  std::map<std::string, std::vector<std::vector<Number>>> taps_;
   std::map<size_t, const std::vector<double>*> data_;
   std::vector<Array> spikes_, v_;
   std::vector<std::vector<bool>> done_;  // of each stage, its steps
@@ -472,13 +531,33 @@ TEST(RandomGraphs, HaveTheGradientsOfAnOracle) {
       if (!weights.bias.empty())
         expect_near(numbers_of(synapse, "bias_gradient", static_cast<int64_t>(weights.bias.size())),
                     oracle.gradient(stage, true), 1e-8, stage + " bias");
+      if (weights.width != 0)
+        expect_near(numbers_of(synapse, "delay_gradient", static_cast<int64_t>(weights.delay.size())),
+                    oracle.delay_gradient(stage), 1e-8, stage + " delays");
       ++n_checked;
     }
   }
   EXPECT_GT(n_checked, 300);
-  for (const char* const kind : {"sum", "and", "iand", "concatenate", "scale", "group_mean", "flatten", "shared",
-                                 "conv2d", "pool", "shared conv2d", "normalization", "upsample", "pad", "delay",
-                                 "cycle of synapse", "cycle of scale", "cycle of conv2d"})
+  for (const char* const kind : {"sum",
+                                 "and",
+                                 "iand",
+                                 "concatenate",
+                                 "scale",
+                                 "group_mean",
+                                 "flatten",
+                                 "shared",
+                                 "conv2d",
+                                 "pool",
+                                 "shared conv2d",
+                                 "normalization",
+                                 "upsample",
+                                 "pad",
+                                 "delay",
+                                 "delayed",
+                                 "cycle of synapse",
+                                 "cycle of delayed",
+                                 "cycle of scale",
+                                 "cycle of conv2d"})
     EXPECT_GE(n_seen[kind], 8) << kind;
 }
 

@@ -1,6 +1,7 @@
 // Edges with a delay and cycles of stages: the state goes on from replay to replay and from file to file; a cycle has
 // the bits of the same neurons without one; and what cannot work is refused.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "described_stages.hpp"
@@ -18,7 +19,12 @@ struct Recurrent {
   bool is_cycle = true, is_trained = true, is_of_zeros = false, has_no_self = false, is_read_as_numbers = false;
   int32_t own_loss = 0;
   StageValues neurons = {};
+  // A "delayed" back has delays up to 3; "apart" has a synapse at each delay of the edge instead.
+  const char* delays_of = "connections";
+  bool learns_delays = false;
 };
+constexpr int64_t n_delays = 4;
+constexpr const char* apart[n_delays] = {"back0", "back1", "back2", "back3"};
 
 synfire_stage_input after(const char* stage, int64_t delay) {
   return {stage, nullptr, delay};
@@ -45,14 +51,32 @@ Network described(synfire_context context, const Recurrent& plan) {
     if (std::string_view(plan.back) == "synapse") back = {number("n_outputs", n_neurons), number("gain", 2)};
     if (std::string_view(plan.back) == "synapse" && plan.is_of_zeros) back.push_back(text("initialization", "zero"));
     if (plan.has_no_self) back.push_back(number("no_self_connections", 1));
-    add(plan.back, "back", back, {after("hidden", plan.delay)});
-    add("sum", "x", {}, {reads("in"), reads("back")});
+    StageInputs terms = {reads("in")};
+    if (std::string_view(plan.back) == "apart") {
+      for (int64_t d = 0; d < n_delays; ++d) {
+        add("synapse", apart[d], {number("n_outputs", n_neurons), number("bias", 0)},
+            {after("hidden", plan.delay + d)});
+        terms.push_back(reads(apart[d]));
+      }
+    } else {
+      if (std::string_view(plan.back) == "delayed")
+        back = {number("n_outputs", n_neurons),
+                number("max_delay", n_delays - 1),
+                text("delays_of", plan.delays_of),
+                number("learn_delays", plan.learns_delays ? 1 : 0),
+                number("bias", 0),
+                number("gain", 2)};
+      add(plan.back, "back", back, {after("hidden", plan.delay)});
+      terms.push_back(reads("back"));
+    }
+    add("sum", "x", {}, terms);
   }
   StageValues neurons = plan.neurons;
   neurons.push_back(text("model", plan.model));
   add("neurons", "hidden", neurons);
   // Neurons read spikes as numbers.
-  if (plan.is_read_as_numbers) add("neurons", "echo", {text("model", "lif")}, {reads("hidden")});
+  if (plan.is_read_as_numbers)
+    add("neurons", "echo", {text("model", "lif"), number("v_threshold", 0.5)}, {reads("hidden")});
   add("synapse", "out", {number("n_outputs", 5)});
   add("neurons", "potentials", {text("model", "li")});
   add("readout", "scores", {text("reduction", "steps")});
@@ -127,6 +151,41 @@ TEST(Recurrence, GoesOnFromReplayToReplay) {
       for (const int64_t n_steps : std::vector<int64_t>{1, 4, 12}) {
         plan.n_steps = n_steps;
         EXPECT_TRUE(same_bits(run_frames(built(context, plan), plan, spikes), whole)) << n_steps;
+      }
+    }
+}
+
+// The same with delays on top of that of the edge; the spikes under way are in files.
+TEST(Recurrence, GoesOnWithDelaysOfItsSynapse) {
+  const Context context = make_context();
+  for (const char* const of : {"connections", "inputs", "outputs"})
+    for (const bool as_numbers : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "of " << of << ", as numbers " << as_numbers);
+      Recurrent plan;
+      plan.n_steps = 12;
+      plan.delay = 2;
+      plan.back = "delayed";
+      plan.delays_of = of;
+      plan.learns_delays = std::string_view(of) == "connections" && as_numbers;
+      plan.is_read_as_numbers = as_numbers;
+      plan.is_trained = false;
+      const std::vector<uint32_t> spikes = drawn_spikes(plan, 12, 3);
+      const std::vector<float> whole = run_frames(built(context, plan), plan, spikes);
+      plan.is_cycle = false;
+      EXPECT_FALSE(same_bits(whole, run_frames(built(context, plan), plan, spikes)));
+      plan.is_cycle = true;
+      for (const int64_t n_steps : std::vector<int64_t>{1, 4}) {
+        plan.n_steps = n_steps;
+        const Network network = built(context, plan);
+        const std::vector<float> half = run_frames(network, plan, slice(spikes, 0, spikes.size() / 3));
+        const File file = saved(network);
+        const Network next = created(context, file);
+        EXPECT_TRUE(saved(next) == file);
+        const std::vector<float> rest = run_frames(next, plan, slice(spikes, spikes.size() / 3, spikes.size() / 3 * 2));
+        EXPECT_TRUE(same_bits(joined(half, rest), whole)) << n_steps;
+        ASSERT_OK(synfire_network_reset_state(next));
+        const std::vector<float> again = run_frames(next, plan, spikes);
+        EXPECT_TRUE(same_bits(again, whole)) << n_steps;
       }
     }
 }
@@ -280,6 +339,132 @@ std::vector<Number> weights_of(synfire_network network, const char* stage, const
   std::vector<Number> values(count);
   require_ok(synfire_synapse_read(synapse, name, values.data(), count * sizeof(Number)));
   return values;
+}
+
+template <class Number>
+void give_weights(synfire_network network, const char* stage, const char* name, const std::vector<Number>& values) {
+  const auto synapse =
+      part<synfire_synapse>([&](auto* out) { return synfire_network_get_synapse(network, stage, out); });
+  require_ok(synfire_synapse_write(synapse, name, values.data(), values.size() * sizeof(Number)));
+}
+
+// Each connection at its delay, or at all of them, is a synapse for each delay of the edge. Weights of a few bits make
+// sums exact, so that all spikes are the same.
+TEST(Recurrence, AddsDelaysOfItsSynapseToThatOfTheEdge) {
+  const Context context = make_context();
+  constexpr size_t n = 11, n_connections = n * n, n_inputs = 21;
+  for (const char* const of : {"connections", "inputs", "outputs", "learnt"}) {
+    SCOPED_TRACE(of);
+    const bool learnt = std::string_view(of) == "learnt", of_inputs = std::string_view(of) == "inputs",
+               of_outputs = std::string_view(of) == "outputs";
+    Recurrent plan;
+    plan.n_steps = 9;
+    plan.delay = 2;
+    plan.n_neurons = n;
+    plan.dtype = SYNFIRE_DTYPE_F64;
+    plan.back = "delayed";
+    plan.delays_of = learnt ? "connections" : of;
+    plan.learns_delays = learnt;
+    const Network network = built(context, plan);
+    plan.back = "apart";
+    const Network other = built(context, plan);
+    Random random(17);
+    std::vector<double> in(n * n_inputs), weight(n_connections);
+    for (double& one : in) one = static_cast<double>(random.whole(-8, 12)) / 8;
+    for (double& one : weight) one = static_cast<double>(random.whole(-8, 12)) / 8;
+    std::vector<double> delay =
+        weights_of<double>(network, "back", "delay", of_inputs || of_outputs ? n : n_connections);
+    const double width = 0.75;
+    if (learnt) give_weights(network, "back", "width", std::vector<double>{width});
+    give_weights(network, "back", "weight", weight);
+    // G(d - D) of each connection.
+    std::vector<std::vector<double>> taps(n_connections, std::vector<double>(n_delays));
+    for (size_t i = 0; i < n_connections; ++i) {
+      const double of_one = delay[of_inputs ? i % n : of_outputs ? i / n : i];
+      double total = 0;
+      for (size_t d = 0; d < n_delays; ++d) {
+        const double z = (static_cast<double>(d) - of_one) / width;
+        taps[i][d] = learnt ? std::exp(-z * z / 2) : z == 0 ? 1 : 0;
+        total += taps[i][d];
+      }
+      for (double& tap : taps[i]) tap /= total;
+    }
+    for (size_t d = 0; d < n_delays; ++d) {
+      std::vector<double> of_delay = weight;
+      for (size_t i = 0; i < n_connections; ++i) of_delay[i] *= taps[i][d];
+      give_weights(other, apart[d], "weight", of_delay);
+    }
+    for (const synfire_network one : {network.get(), other.get()}) {
+      give_weights(one, "in", "weight", in);
+      give_weights(one, "in", "bias", std::vector<double>(n));
+      give_training(context, one, plan);
+    }
+    const synfire_network_result mine = trained(network, 1), wanted = trained(other, 1);
+    EXPECT_NEAR(mine.loss, wanted.loss, learnt ? 1e-12 : 0);
+    const auto near = [](const std::vector<double>& got, const std::vector<double>& expected, const char* what) {
+      double largest = 0;
+      for (const double value : expected) largest = std::max(largest, std::fabs(value));
+      EXPECT_GT(largest, 1e-6) << what;
+      for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], expected[i], 1e-12 * largest) << what << " " << i;
+    };
+    near(weights_of<double>(network, "in", "weight_gradient", n * n_inputs),
+         weights_of<double>(other, "in", "weight_gradient", n * n_inputs), "in");
+    std::vector<std::vector<double>> gradients;
+    for (const char* const name : apart)
+      gradients.push_back(weights_of<double>(other, name, "weight_gradient", n_connections));
+    std::vector<double> of_weight(n_connections), of_delay(n_connections);
+    for (size_t i = 0; i < n_connections; ++i) {
+      double mean = 0;
+      for (size_t d = 0; d < n_delays; ++d) mean += static_cast<double>(d) * taps[i][d];
+      for (size_t d = 0; d < n_delays; ++d) {
+        of_weight[i] += gradients[d][i] * taps[i][d];
+        of_delay[i] += weight[i] / (width * width) * gradients[d][i] * taps[i][d] * (static_cast<double>(d) - mean);
+      }
+    }
+    near(weights_of<double>(network, "back", "weight_gradient", n_connections), of_weight, "back");
+    if (learnt) near(weights_of<double>(network, "back", "delay_gradient", n_connections), of_delay, "delays");
+  }
+}
+
+// The gradient of the spikes before the first step is what the steps that read them send back.
+TEST(Recurrence, HasTheGradientOfItsInitialSpikes) {
+  const Context context = make_context();
+  constexpr size_t n = 11, batch = 3, delay = 3;
+  Recurrent plan;
+  plan.n_neurons = n;
+  plan.delay = delay;
+  plan.dtype = SYNFIRE_DTYPE_F64;
+  for (const size_t n_steps : std::vector<size_t>{5, 2}) {
+    plan.n_steps = static_cast<int64_t>(n_steps);
+    const Network network = described(context, plan);
+    ASSERT_OK(synfire_network_keep(network, "back.grad_output hidden.grad_initial_spikes"));
+    ASSERT_OK(synfire_network_build(network));
+    const std::vector<double> weight = weights_of<double>(network, "back", "weight", n * n);
+    give_training(context, network, plan);
+    trained(network, 1);
+    const std::vector<double> of_x = download<double>(buffer_of(network, "back.grad_output"), n_steps * batch * n),
+                              got =
+                                  download<double>(buffer_of(network, "hidden.grad_initial_spikes"), delay * batch * n);
+    for (size_t i = 0; i < got.size(); ++i) {
+      const size_t row = i / n, k = i % n;
+      double wanted = 0;
+      for (size_t o = 0; o < n && row < n_steps * batch; ++o) wanted += weight[o * n + k] * of_x[row * n + o];
+      EXPECT_NEAR(got[i], wanted, 1e-14) << i;
+      EXPECT_EQ(got[i] != 0, row < n_steps * batch) << i;
+    }
+  }
+
+  // Neurons that nothing reads with a delay have none.
+  plan.is_cycle = false;
+  const Network network = described(context, plan);
+  ASSERT_OK(synfire_network_keep(network, "hidden.grad_initial_spikes"));
+  EXPECT_FAILS(SYNFIRE_ERROR_WRONG_ORDER, WORDS("SYN-NETWORK-KEEP", "hidden.grad_initial_spikes", "delay"),
+               synfire_network_build(network));
+  const Network without = built(context, plan);
+  synfire_buffer buffer = nullptr;
+  EXPECT_FAILS(SYNFIRE_ERROR_INVALID_ARGUMENT, WORDS("SYN-NETWORK-BUFFER", "hidden.grad_initial_spikes"),
+               synfire_network_get_buffer(without, "hidden.grad_initial_spikes", &buffer));
+  EXPECT_EQ(buffer, nullptr);
 }
 
 // Weights of 0 send nothing back and no gradient, so the network has the bits of the one without a cycle, whose neurons

@@ -112,14 +112,17 @@ bool is_missed(synfire_context context) {
   return synfire_communicator_create(context, &desc, &second) == SYNFIRE_ERROR_PEER_LOST;
 }
 
-int lose(synfire_context context, synfire_communicator communicator, int32_t rank, bool is_last, bool kills,
+// The last rank is killed, ends as a program does that does not destroy its objects, or gives up.
+int lose(synfire_context context, synfire_communicator communicator, int32_t rank, bool is_last, const char* how,
          const char* folder) {
+  const bool kills = std::strcmp(how, "kill") == 0;
   const synfire_network network = make_network(context, communicator);
   synfire_network_result result = SYNFIRE_NETWORK_RESULT_INIT;
   check(synfire_network_train(network, 3, &result));
   if (is_last) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the others have all that this rank has given them
     if (kills) std::raise(SIGKILL);
+    if (std::strcmp(how, "end") == 0) std::exit(0);
     check(synfire_communicator_abort(communicator));
   }
   const auto before = std::chrono::steady_clock::now();
@@ -152,8 +155,7 @@ int main(int argc, char** argv) {
   check(synfire_communicator_create(context, nullptr, &communicator));
   synfire_communicator_properties is = SYNFIRE_COMMUNICATOR_PROPERTIES_INIT;
   check(synfire_communicator_get_properties(communicator, &is));
-  const bool kills = std::strcmp(argv[1], "kill") == 0;
-  const int failed = argc > 2 ? lose(context, communicator, is.rank, is.rank == is.size - 1, kills, argv[2])
+  const int failed = argc > 2 ? lose(context, communicator, is.rank, is.rank == is.size - 1, argv[1], argv[2])
                               : compare(context, communicator, is.rank);
   synfire_communicator_destroy(communicator);
   check(synfire_context_reclaim(context, nullptr));

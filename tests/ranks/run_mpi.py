@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Starts synfire-mpi-ranks with the mpirun of an MPI: the same bits with 1, 2, 3 and 5 ranks; a rank that is killed, or
+"""Starts synfire-mpi-ranks with the mpirun of an MPI: the same bits with 1, 2, 3 and 5 ranks; a rank that is killed, ends or
 gives up; and a library that belongs to no MPI: run_mpi.py NAME MPIRUN PROGRAM SHIM. Ends with 77 if that MPI is not there.
 
 SPDX-License-Identifier: MIT
@@ -34,7 +34,7 @@ def main():
         output, _ = start(name, mpirun, n_ranks, program, shim, ["same"])
         if output.count("the same bits") != n_ranks:
             problems.append(f"{n_ranks} ranks:\n{output}")
-    for mode, n_least in (("kill", 2), ("abort", 3)):
+    for mode, n_least in (("kill", 2), ("end", 2), ("abort", 3)):
         with tempfile.TemporaryDirectory() as folder:
             output, seconds = start(name, mpirun, 3, program, shim, [mode, folder], SURVIVE[name])
             outcomes = [path.read_text(encoding="utf-8") for path in sorted(pathlib.Path(folder).iterdir())]

@@ -17,6 +17,15 @@ const void* delayed_history_kernel() {
 }
 
 template <class R>
+const void* delayed_outputs_kernel() {
+  return twin<DelayedOutputsLaunch<R>>({}, [](const DelayedOutputsLaunch<R>& launch) {
+    for (int64_t i = 0; i < launch.arrays.count(); ++i) operations::delay_output(launch.arrays, i);
+  });
+}
+template const void* delayed_outputs_kernel<float>();
+template const void* delayed_outputs_kernel<double>();
+
+template <class R>
 const void* prepare_delayed_kernel() {
   return twin<PrepareDelayedLaunch<R>>({}, [](const PrepareDelayedLaunch<R>& launch) {
     for (int64_t i = 0; i < launch.arrays.connections.count(); ++i) operations::prepare_delayed(launch.arrays, i);

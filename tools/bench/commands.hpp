@@ -12,6 +12,7 @@ void run_layer(const Options& options);
 void run_sweep(const Options& options);
 void run_tutorial(const Options& options);
 void run_latency(const Options& options);
+void run_network_latency(const Options& options);
 void run_plot(const Options& options);
 void run_context(const Options& options);
 void run_data(const Options& options);

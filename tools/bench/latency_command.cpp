@@ -82,6 +82,7 @@ void measure_group(const Machine& machine, const Group& group, const Options& op
 }  // namespace
 
 void run_latency(const Options& options) {
+  if (!options.network.sizes.empty()) return run_network_latency(options);
   const double begin = now();
   const Machine usual(options.backend->id, options.threads);
   const bool host = usual.is_host();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <string_view>
 
@@ -150,6 +151,17 @@ constexpr Option option_table[] = {
     {"--priority", in_latency, "NAME",
      "default, or high: the context's stream and every node have the highest priority (CUDA)",
      [](Options& o, View option, View v) { o.latency.priority = find_row(priorities, option, v); }},
+    {"--network", in_latency, "SIZES",
+     "inference of dense layers in place of chains: sizes from the input to the last layer, such as 64-128-128-8",
+     [](Options& o, View option, View v) {
+       set_network(o.network, option, v);
+       if (o.network.sizes.empty())
+         throw UsageError{"--network " + std::string(v) + ": sizes such as 64-10 are needed"};
+     }},
+    {"--batch", in_latency, "B", "batch rows of a network (1)",
+     [](Options& o, View option, View v) { o.network.batch = parse_number<std::uint64_t>(option, v, 1, 1U << 20); }},
+    {"--input", in_latency, "PERCENT", "the share of a network's inputs that spike (5)",
+     [](Options& o, View option, View v) { o.network.input_percent = parse_number<double>(option, v, 0, 100); }},
     {"--replays", in_latency, "R",
      "replays of each distribution after the warm-up (100000; on the host as many as take 1 s)",
      [](Options& o, View option, View v) {
@@ -217,9 +229,8 @@ constexpr Option option_table[] = {
      "forward, backward or both alone (forward and backward; both too where another library was measured)",
      [](Options& o, View option, View v) { o.shapes.direction = find_row(directions, option, v); }},
     {"--random", in_loaded, "SEED", "draws the random shapes from this seed (1)",
-     [](Options& o, View option, View v) {
-       o.loaded_seed = parse_number<std::uint64_t>(option, v, 0, std::uint64_t{1} << 53);
-     }},
+     [](Options& o, View option,
+        View v) { o.loaded_seed = parse_number<std::uint64_t>(option, v, 0, std::uint64_t{1} << 53); }},
     {"--largest", in_shapes, "E", "leaves out shapes of more elements T B N (host: 16777216)",
      [](Options& o, View option, View v) { o.shapes.largest = parse_number<std::uint64_t>(option, v, 1, largest); }},
     {"--sources", in_shapes, "", "only prints the list of shapes, and where each is from",
@@ -263,7 +274,11 @@ constexpr std::string_view latency_notes =
     "call. \"bare\"\n"
     "and \"ratio\" refer to the way with the shorter median (under load always the number), for any policy of the "
     "row. On the\n"
-    "host, bare means the same eager calls one after the other. Replays are measured in alternating blocks.\n";
+    "host, bare means the same eager calls one after the other. Replays are measured in alternating blocks.\n"
+    "\n"
+    "With --network: T = 1 and B = 1 by default, and bare is one LIF layer of the last size, as a CUDA graph of its "
+    "kernel or,\n"
+    "on the host, as its eager call.\n";
 
 constexpr std::string_view network_notes =
     "\nWithout --network: the first six, which the documentation compares with other libraries.\n"
@@ -387,6 +402,15 @@ void check_together(const Options& options) {
     throw UsageError{"--steps times --batch times --neurons is more than 2^40 elements"};
   }
   const LatencyChoice& latency = options.latency;
+  if (options.command == Command::latency && !options.network.sizes.empty() &&
+      (latency.layers != 0 || latency.neurons != 0 || latency.direction != nullptr || latency.load != nullptr ||
+       latency.priority != nullptr || options.full || !options.svg_file.empty())) {
+    throw UsageError{"--network is measured alone; of the options for chains it takes --steps, --policy and --replays"};
+  }
+  if (options.command == Command::latency && options.network.sizes.empty() &&
+      (options.network.batch != 0 || !std::isnan(options.network.input_percent))) {
+    throw UsageError{"--batch and --input are for --network"};
+  }
   if (options.command == Command::latency && latency.load != nullptr && latency.load->id != 0 &&
       options.backend->id == SYNFIRE_BACKEND_HOST) {
     throw UsageError{"--load busy needs a GPU and cannot be combined with --backend host"};

@@ -685,6 +685,19 @@ namespace Synfire
         Layer = 2
     }
 
+    /// <summary>The constants <c>SYNFIRE_DELAYS_OF_*</c> of the C library.</summary>
+    public enum DelaysOf
+    {
+        /// <summary>Each connection: D[n, k].</summary>
+        Connections = 0,
+
+        /// <summary>Each input, for all its connections: D[n, k] = D[k].</summary>
+        Inputs = 1,
+
+        /// <summary>Each output, for all its connections: D[n, k] = D[n].</summary>
+        Outputs = 2
+    }
+
     /// <summary>The constants <c>SYNFIRE_SCHEDULE_*</c> of the C library.</summary>
     public enum Schedule
     {

@@ -3343,8 +3343,8 @@ namespace Synfire.Raw
     }
 
     /// <summary>
-    /// How to create a synapse with a delay for each connection. Zero means the default in every field except
-    /// <c>struct_size</c>, the two lengths and <c>max_delay</c>.
+    /// How to create a synapse with delays. Zero means the default in every field except <c>struct_size</c>, the
+    /// two lengths and <c>max_delay</c>.
     /// </summary>
     [StructLayout(LayoutKind.Sequential)]
     public unsafe struct synfire_delayed_desc
@@ -3356,13 +3356,20 @@ namespace Synfire.Raw
         /// <c>SYNFIRE_DTYPE_F64</c>.
         /// </summary>
         public int dtype;
-        /// <summary>Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.</summary>
+        /// <summary>
+        /// Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29; with delays of
+        /// inputs or of outputs, K rounded up is.
+        /// </summary>
         public long n_inputs;
         /// <summary>Outputs N, at least 1.</summary>
         public long n_outputs;
-        /// <summary>The longest delay M in steps, 1 to 255.</summary>
+        /// <summary>
+        /// The longest delay M in steps, 1 to 255 of connections and 1 to 65,535 of inputs and of outputs.
+        /// </summary>
         public int max_delay;
-        /// <summary>1: delays are learnt. Default 0: they are fixed, whole, and have no gradient.</summary>
+        /// <summary>
+        /// 1: delays are learnt, those of connections. Default 0: they are fixed, whole, and have no gradient.
+        /// </summary>
         public int learn_delays;
         /// <summary>
         /// The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must
@@ -3379,18 +3386,18 @@ namespace Synfire.Raw
         public int initialization;
         /// <summary>As synfire_synapse_desc.weight_bits, of the w[n, k, d].</summary>
         public int weight_bits;
-        /// <summary>Must be zero.</summary>
-        public uint reserved;
+        /// <summary>One of <c>SYNFIRE_DELAYS_OF_*</c>. Default: connections.</summary>
+        public int delays_of;
         /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
         public double gain;
         /// <summary>Any number. Different seeds give independent weights and delays.</summary>
         public ulong seed;
         /// <summary>
-        /// The delays <c>[N, K]</c> at the start, each from 0 to M, and whole if they are fixed. Read during the
-        /// call. Default: drawn with <c>seed</c>, uniform from 0 to M.
+        /// The delays <c>[N, K]</c>, <c>[K]</c> or <c>[N]</c> at the start, each from 0 to M, and whole if they
+        /// are fixed. Read during the call. Default: drawn with <c>seed</c>, uniform from 0 to M.
         /// </summary>
         public double* delays;
-        /// <summary>How many numbers <c>delays</c> has: N * K, or 0 without them.</summary>
+        /// <summary>How many numbers <c>delays</c> has: N * K, K or N, or 0 without them.</summary>
         public ulong delays_length;
         /// <summary>As synfire_synapse_desc.mask: connections <c>[N, K]</c>.</summary>
         public byte* mask;
@@ -4129,8 +4136,8 @@ namespace Synfire.Raw
     public unsafe struct synfire_stage_input
     {
         /// <summary>
-        /// The name of a stage that was added before. With a delay, a synapse, a convolution or a scale may also
-        /// name neurons that are added later.
+        /// The name of a stage that was added before. With a delay, a synapse (also one with delays of its own),
+        /// a convolution or a scale may also name neurons that are added later.
         /// </summary>
         public byte* stage;
         /// <summary>
@@ -4990,6 +4997,15 @@ namespace Synfire.Raw
 
         /// <summary>All neurons: one entry.</summary>
         public const int SYNFIRE_SCOPE_LAYER = 2;
+
+        /// <summary>Each connection: D[n, k].</summary>
+        public const int SYNFIRE_DELAYS_OF_CONNECTIONS = 0;
+
+        /// <summary>Each input, for all its connections: D[n, k] = D[k].</summary>
+        public const int SYNFIRE_DELAYS_OF_INPUTS = 1;
+
+        /// <summary>Each output, for all its connections: D[n, k] = D[n].</summary>
+        public const int SYNFIRE_DELAYS_OF_OUTPUTS = 2;
 
         /// <summary>The factor is 1.</summary>
         public const int SYNFIRE_SCHEDULE_CONSTANT = 0;
@@ -6073,7 +6089,7 @@ namespace Synfire.Raw
         public static extern int synfire_synapse_query_memory_delayed(
             synfire_delayed_desc* desc, synfire_synapse_memory* memory);
 
-        /// <summary>Creates a synapse with a delay for each connection.</summary>
+        /// <summary>Creates a synapse with delays of its connections, inputs or outputs.</summary>
         [DllImport(LibraryName, CallingConvention = CallingConvention.Cdecl, ExactSpelling = true)]
         public static extern int synfire_synapse_create_delayed(
             synfire_context context, synfire_delayed_desc* desc, synfire_synapse* synapse);

@@ -185,7 +185,7 @@ namespace Synfire
             }
         }
 
-        /// <summary>Creates a synapse with a delay for each connection.</summary>
+        /// <summary>Creates a synapse with delays of its connections, inputs or outputs.</summary>
         /// <param name="context">The context it belongs to.</param>
         /// <param name="options">What it is created with.</param>
         public static Synapse Delayed(Context context, DelayedOptions options)
@@ -1291,17 +1291,23 @@ namespace Synfire
         /// </summary>
         public DType Dtype { get; set; }
 
-        /// <summary>Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.</summary>
+        /// <summary>
+        /// Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29; with delays of
+        /// inputs or of outputs, K rounded up is.
+        /// </summary>
         public long Inputs { get; set; }
 
         /// <summary>Outputs N, at least 1.</summary>
         public long Outputs { get; set; }
 
-        /// <summary>The longest delay M in steps, 1 to 255.</summary>
+        /// <summary>
+        /// The longest delay M in steps, 1 to 255 of connections and 1 to 65,535 of inputs and of outputs.
+        /// </summary>
         public int MaxDelay { get; set; }
 
         /// <summary>
-        /// <c>true</c>: delays are learnt. Default <c>false</c>: they are fixed, whole, and have no gradient.
+        /// <c>true</c>: delays are learnt, those of connections. Default <c>false</c>: they are fixed, whole, and
+        /// have no gradient.
         /// </summary>
         public bool LearnDelays { get; set; }
 
@@ -1326,6 +1332,9 @@ namespace Synfire
         /// <summary>As <see cref="SynapseOptions.WeightBits"/>, of the w[n, k, d].</summary>
         public int WeightBits { get; set; }
 
+        /// <summary>One of <see cref="Synfire.DelaysOf"/>. Default: connections.</summary>
+        public DelaysOf DelaysOf { get; set; }
+
         /// <summary>A factor on the initial weights, at most 1e30. Default: 1.</summary>
         public double Gain { get; set; }
 
@@ -1333,8 +1342,8 @@ namespace Synfire
         public ulong Seed { get; set; }
 
         /// <summary>
-        /// The delays <c>[N, K]</c> at the start, each from 0 to M, and whole if they are fixed. Read during the
-        /// call. Default: drawn with <see cref="Seed"/>, uniform from 0 to M.
+        /// The delays <c>[N, K]</c>, <c>[K]</c> or <c>[N]</c> at the start, each from 0 to M, and whole if they
+        /// are fixed. Read during the call. Default: drawn with <see cref="Seed"/>, uniform from 0 to M.
         /// </summary>
         public IList<double> Delays { get; } = new List<double>();
 
@@ -1355,6 +1364,7 @@ namespace Synfire
             desc.gradient_bits = GradientBits;
             desc.initialization = (int)Initialization;
             desc.weight_bits = WeightBits;
+            desc.delays_of = (int)DelaysOf;
             desc.gain = Gain;
             desc.seed = Seed;
             desc.delays_length = (ulong)Delays.Count;

@@ -137,6 +137,16 @@ namespace Synfire.Tests
             Program.Folder = null;
         }
 
+        public static void Ranks()
+        {
+            Output output = Program.Managed("Ranks", "");
+            string[] lines = Lines(output.Text);
+            string alone = lines[lines.Length - 1].Substring("alone: ".Length);
+            Check.Equal(output.Status, 0, "status");
+            for (int rank = 0; rank < 2; ++rank)
+                Check.Equal(lines[rank], "rank " + rank + " of 2: " + alone + ", the same file", "a rank");
+        }
+
         public static void Senses()
         {
             Output output = Program.Managed("Senses", "");

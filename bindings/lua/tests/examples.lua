@@ -47,6 +47,13 @@ return {
   -- On the host a replay is done when launch() returns, so no frame is late, however slow the machine is.
   is_equal("quickstart"), is_equal("senses"), is_equal("pictures"), is_equal("policy"),
   is_equal_with_file("network", "network.safetensors"), is_equal_with_file("tuning", "body.safetensors"),
+  -- Without mpirun there is one rank.
+  { "ranks", function()
+    local ours, good = example("ranks")
+    check.that(good, "ranks ends well: " .. ours)
+    local alone = ours:match("\nalone: ([^\n]*)\n$")
+    check.equal(ours, "rank 0 of 1: " .. tostring(alone) .. "\nalone: " .. tostring(alone) .. "\n", "what ranks prints")
+  end },
   { "watch", function()
     local ours, good = example("watch")
     check.that(good, "watch ends well: " .. ours)

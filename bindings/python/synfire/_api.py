@@ -151,6 +151,9 @@ SYNFIRE_INITIALIZATION_ZERO = 2
 SYNFIRE_SCOPE_NEURON = 0
 SYNFIRE_SCOPE_CHANNEL = 1
 SYNFIRE_SCOPE_LAYER = 2
+SYNFIRE_DELAYS_OF_CONNECTIONS = 0
+SYNFIRE_DELAYS_OF_INPUTS = 1
+SYNFIRE_DELAYS_OF_OUTPUTS = 2
 SYNFIRE_SCHEDULE_CONSTANT = 0
 SYNFIRE_SCHEDULE_COSINE = 1
 SYNFIRE_SCHEDULE_STEP = 2
@@ -226,6 +229,7 @@ NAMES = {
     "input": {"spikes": 0, "values": 1, "counts": 2},
     "initialization": {"uniform": 0, "normal": 1, "zero": 2},
     "scope": {"neuron": 0, "channel": 1, "layer": 2},
+    "delays_of": {"connections": 0, "inputs": 1, "outputs": 2},
     "schedule": {"constant": 0, "cosine": 1, "step": 2},
     "optimizer_kind": {"sgd": 0, "adam": 1, "adamw": 2},
     "transport": {"auto": 0, "loopback": 1, "mpi": 2},
@@ -564,8 +568,8 @@ class synfire_population_desc(Structure):
 
 
 class synfire_delayed_desc(Structure):
-    """How to create a synapse with a delay for each connection. Zero means the default in every field except
-    `struct_size`, the two lengths and `max_delay`.
+    """How to create a synapse with delays. Zero means the default in every field except `struct_size`, the two lengths
+    and `max_delay`.
     """
 
 
@@ -1564,7 +1568,7 @@ synfire_delayed_desc._fields_ = [
     ("gradient_bits", c_int32),
     ("initialization", c_int32),
     ("weight_bits", c_int32),
-    ("reserved", c_uint32),
+    ("delays_of", c_int32),
     ("gain", c_double),
     ("seed", c_uint64),
     ("delays", c_void_p),

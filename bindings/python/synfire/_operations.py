@@ -520,6 +520,7 @@ _DELAYED = (
     ("gradient_bits", "gradient_bits", "int"),
     ("initialization", "initialization", "choice", "initialization"),
     ("weight_bits", "weight_bits", "int"),
+    ("delays_of", "delays_of", "choice", "delays_of"),
     ("gain", "gain", "float"),
     ("seed", "seed", "int"),
     ("delays", "delays", "numbers", "delays_length", "c_double"),
@@ -2159,14 +2160,17 @@ class SynapseMethods(Caller):
     def delayed(cls, context: Context, *, inputs: int, outputs: int, max_delay: int, dtype: Union[str, int] = "f32",
                 learn_delays: bool = False, width: float = 0, bias: bool = False, frozen: bool = False,
                 gradient_bits: int = 0, initialization: Union[str, int] = "uniform", weight_bits: int = 0,
-                gain: float = 1, seed: int = 0, delays: Sequence[float] = (), mask: Sequence[float] = ()) -> Synapse:
-        """Creates a synapse with a delay for each connection.
+                delays_of: Union[str, int] = "connections", gain: float = 1, seed: int = 0,
+                delays: Sequence[float] = (), mask: Sequence[float] = ()) -> Synapse:
+        """Creates a synapse with delays of its connections, inputs or outputs.
 
         dtype: Type of the arrays, outputs and gradients: "f32" (default) or "f64".
-        inputs: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+        inputs: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29; with delays of
+            inputs or of outputs, K rounded up is.
         outputs: Outputs N, at least 1.
-        max_delay: The longest delay M in steps, 1 to 255.
-        learn_delays: 1: delays are learnt. Default 0: they are fixed, whole, and have no gradient.
+        max_delay: The longest delay M in steps, 1 to 255 of connections and 1 to 65,535 of inputs and of outputs.
+        learn_delays: 1: delays are learnt, those of connections. Default 0: they are fixed, whole, and have no
+            gradient.
         width: The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must be
             0 with fixed delays.
         bias: 1: with a bias. Default 0: without.
@@ -2174,31 +2178,34 @@ class SynapseMethods(Caller):
         gradient_bits: As `gradient_bits` of synapse_desc.
         initialization: As `initialization` of synapse_desc, of weights and bias.
         weight_bits: As `weight_bits` of synapse_desc, of the w[n, k, d].
+        delays_of: One of "connections", "inputs", "outputs". Default: connections.
         gain: A factor on the initial weights, at most 1e30. Default: 1.
         seed: Any number. Different seeds give independent weights and delays.
-        delays: The delays `[N, K]` at the start, each from 0 to M, and whole if they are fixed. Read during the call.
-            Default: drawn with `seed`, uniform from 0 to M.
+        delays: The delays `[N, K]`, `[K]` or `[N]` at the start, each from 0 to M, and whole if they are fixed. Read
+            during the call. Default: drawn with `seed`, uniform from 0 to M.
         mask: As `mask` of synapse_desc: connections `[N, K]`.
         """
         return cls._made("synfire_synapse_create_delayed", context,
             "synfire_delayed_desc", _DELAYED,
             dict(inputs=inputs, outputs=outputs, max_delay=max_delay, dtype=dtype, learn_delays=learn_delays,
                  width=width, bias=bias, frozen=frozen, gradient_bits=gradient_bits, initialization=initialization,
-                 weight_bits=weight_bits, gain=gain, seed=seed, delays=delays, mask=mask))
+                 weight_bits=weight_bits, delays_of=delays_of, gain=gain, seed=seed, delays=delays, mask=mask))
 
     @classmethod
     def query_memory_delayed(cls, inputs: int, outputs: int, max_delay: int, dtype: Union[str, int] = "f32",
                              learn_delays: bool = False, width: float = 0, bias: bool = False, frozen: bool = False,
                              gradient_bits: int = 0, initialization: Union[str, int] = "uniform", weight_bits: int = 0,
-                             gain: float = 1, seed: int = 0, delays: Sequence[float] = (),
-                             mask: Sequence[float] = ()) -> SynapseMemory:
+                             delays_of: Union[str, int] = "connections", gain: float = 1, seed: int = 0,
+                             delays: Sequence[float] = (), mask: Sequence[float] = ()) -> SynapseMemory:
         """Computes how much memory a synapse with delays would take, before anything is allocated.
 
         dtype: Type of the arrays, outputs and gradients: "f32" (default) or "f64".
-        inputs: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+        inputs: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29; with delays of
+            inputs or of outputs, K rounded up is.
         outputs: Outputs N, at least 1.
-        max_delay: The longest delay M in steps, 1 to 255.
-        learn_delays: 1: delays are learnt. Default 0: they are fixed, whole, and have no gradient.
+        max_delay: The longest delay M in steps, 1 to 255 of connections and 1 to 65,535 of inputs and of outputs.
+        learn_delays: 1: delays are learnt, those of connections. Default 0: they are fixed, whole, and have no
+            gradient.
         width: The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must be
             0 with fixed delays.
         bias: 1: with a bias. Default 0: without.
@@ -2206,17 +2213,18 @@ class SynapseMethods(Caller):
         gradient_bits: As `gradient_bits` of synapse_desc.
         initialization: As `initialization` of synapse_desc, of weights and bias.
         weight_bits: As `weight_bits` of synapse_desc, of the w[n, k, d].
+        delays_of: One of "connections", "inputs", "outputs". Default: connections.
         gain: A factor on the initial weights, at most 1e30. Default: 1.
         seed: Any number. Different seeds give independent weights and delays.
-        delays: The delays `[N, K]` at the start, each from 0 to M, and whole if they are fixed. Read during the call.
-            Default: drawn with `seed`, uniform from 0 to M.
+        delays: The delays `[N, K]`, `[K]` or `[N]` at the start, each from 0 to M, and whole if they are fixed. Read
+            during the call. Default: drawn with `seed`, uniform from 0 to M.
         mask: As `mask` of synapse_desc: connections `[N, K]`.
         """
         return cls._asked("synfire_synapse_query_memory_delayed", "synfire_synapse_memory",
             "synfire_delayed_desc", _DELAYED,
             dict(inputs=inputs, outputs=outputs, max_delay=max_delay, dtype=dtype, learn_delays=learn_delays,
                  width=width, bias=bias, frozen=frozen, gradient_bits=gradient_bits, initialization=initialization,
-                 weight_bits=weight_bits, gain=gain, seed=seed, delays=delays, mask=mask))
+                 weight_bits=weight_bits, delays_of=delays_of, gain=gain, seed=seed, delays=delays, mask=mask))
 
     @classmethod
     def conv2d(cls, context: Context, *, channels: int, output_channels: int, input_kind: Union[str, int] = "spikes",

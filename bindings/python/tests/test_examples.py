@@ -56,6 +56,11 @@ class Examples(unittest.TestCase):
     def test_train(self):
         self.assertEqual(len(self.compare("train", "bindings-train").splitlines()), 60 + 128)
 
+    def test_ranks(self):
+        lines = run([sys.executable, EXAMPLES / "ranks.py"], "/").splitlines()
+        alone = lines[2].removeprefix("alone: ")
+        self.assertEqual(lines[:2], [f"rank {rank} of 2: {alone}, the same file" for rank in range(2)])
+
     def test_digits(self):
         few = EXAMPLES.parents[2] / "docs/examples/digits/tests/few.spikes.gz"
         output = run([sys.executable, EXAMPLES / "digits.py", few, 20], "/")

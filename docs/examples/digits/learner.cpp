@@ -53,37 +53,66 @@ synfire::Buffer make_rows(const synfire::Context& context, std::size_t n_rows) {
   return rows;
 }
 
+void set_synapse(synfire::Network& network, const char* name, double gain, const Plan& plan) {
+  network.set_value(name, "gain", gain);
+  network.set_value(name, "bias", 0);
+  network.set_value(name, "weight_bits", plan.weight_bits == 24 ? 0 : plan.weight_bits);
+}
+
+void add_neurons(synfire::Network& network, const char* name, std::int32_t model, double tau) {
+  network.add_neurons(name, model);
+  network.set_value(name, "tau", tau);  // frames
+  network.set_value(name, "undecayed_input", 1);
+}
+
+// With delays, a spike of a fibre reaches each of the sounds after a time of its own; a synapse with delays takes no
+// dropout. The potentials of a recurrent network need not remember for as long as those of others.
+void add_sounds(synfire::Network& network, const Plan& plan) {
+  if (plan.delays > 0) {
+    synfire::add_stage(network, synfire::Stage("delayed", "to-sounds")
+                                    .set("n_outputs", plan.sounds)
+                                    .set("max_delay", plan.delays)
+                                    .set("learn_delays", 1)
+                                    .set("delay_learning_rate_factor", 100));
+  } else {
+    network.add_dropout("unheard", 0.1);
+    network.add_synapse("to-sounds", static_cast<std::int64_t>(plan.sounds));
+  }
+  set_synapse(network, "to-sounds", 2, plan);
+  add_neurons(network, "sounds", SYNFIRE_MODEL_LIF, plan.recurrent > 0 ? 3 : 6);
+}
+
+// Sounds and the parts themselves are heard by two synapses, and their sum is the input of the parts.
+void add_parts(synfire::Network& network, const Plan& plan) {
+  network.add_dropout("missed-sounds", 0.2);
+  network.add_synapse("to-parts", static_cast<std::int64_t>(plan.parts));
+  set_synapse(network, "to-parts", 2, plan);
+  if (plan.recurrent > 0) {
+    synfire::add_stage(network, synfire::Stage("synapse", "parts-again")
+                                    .reads("parts", "", static_cast<std::int64_t>(plan.recurrent))
+                                    .set("n_outputs", plan.parts));
+    set_synapse(network, "parts-again", 0.5, plan);
+    synfire::add_stage(network, synfire::Stage("sum", "all-to-parts").reads("to-parts").reads("parts-again"));
+  }
+  add_neurons(network, "parts", SYNFIRE_MODEL_LIF, plan.recurrent > 0 ? 6 : 12);
+}
+
 }  // namespace
 
-synfire::Network make_network(const synfire::Context& context, const Plan& plan, std::size_t n_steps,
-                              std::size_t batch) {
+synfire::Network make_network(const synfire::Context& context, const Plan& plan, std::size_t n_steps, std::size_t batch,
+                              synfire_communicator together) {
   synfire_network_desc desc = synfire::network_desc(synfire::steps(static_cast<std::int64_t>(n_steps)));
   desc.batch = static_cast<std::int64_t>(batch);
   desc.seed = plan.seed;
+  desc.communicator = together;
   synfire::Network network(context, desc);
   network.add_input("nerve", SYNFIRE_NETWORK_INPUT_SPIKES, NERVE_FIBRES);
-  network.add_dropout("unheard", 0.1);
-  network.add_synapse("to-sounds", sounds);
-  network.set_value("to-sounds", "bias", 0);
-  network.set_value("to-sounds", "gain", 2);
-  network.add_neurons("sounds", SYNFIRE_MODEL_LIF);
-  network.set_value("sounds", "tau", 6);  // 60 ms
-  network.set_value("sounds", "undecayed_input", 1);
-  network.add_dropout("missed-sounds", 0.2);
-  network.add_synapse("to-parts", parts);
-  network.set_value("to-parts", "bias", 0);
-  network.set_value("to-parts", "gain", 2);
-  network.add_neurons("parts", SYNFIRE_MODEL_LIF);
-  network.set_value("parts", "tau", 12);
-  network.set_value("parts", "undecayed_input", 1);
+  add_sounds(network, plan);
+  add_parts(network, plan);
   network.add_dropout("missed-parts", 0.2);
   network.add_synapse("to-words", static_cast<std::int64_t>(words.size()));
-  network.set_value("to-words", "bias", 0);
-  network.add_neurons("digits", SYNFIRE_MODEL_LI);  // the name of the words (word_lists.h)
-  network.set_value("digits", "tau", 20);
-  network.set_value("digits", "undecayed_input", 1);
-  for (const char* const synapse : {"to-sounds", "to-parts", "to-words"})
-    network.set_value(synapse, "weight_bits", plan.weight_bits == 24 ? 0 : plan.weight_bits);
+  set_synapse(network, "to-words", 1, plan);
+  add_neurons(network, "digits", SYNFIRE_MODEL_LI, 20);  // the name of the words (word_lists.h)
   network.add_readout("answer", SYNFIRE_READOUT_MEAN, false);
   network.add_loss("entropy", SYNFIRE_LOSS_CROSS_ENTROPY);
   network.add_optimizer("adam", SYNFIRE_OPTIMIZER_KIND_ADAM, plan.learning_rate);
@@ -98,12 +127,12 @@ std::vector<const Utterance*> select(const Data& data, bool tested, std::size_t 
   return rows;
 }
 
-Learner::Learner(const synfire::Context& context, const Data& data, const Plan& plan)
+Learner::Learner(const synfire::Context& context, const Data& data, const Plan& plan, synfire_communicator together)
     : context_(context),
       plan_(plan),
       learnt_(select(data, false, plan.manners)),
       unheard_(select(data, true, manners.size())),
-      network_(make_network(context, plan, steps, plan.batch)) {}
+      network_(make_network(context, plan, steps, plan.batch, together)) {}
 
 void Learner::set_rows(std::int32_t set, const std::vector<const Utterance*>& rows, learning::Random* random) {
   synfire::Buffer inputs = make_rows(context_, rows.size()),
@@ -123,6 +152,10 @@ void Learner::learn(const std::function<void(const Epoch&)>& done) {
     // The rate falls from the whole to 0 along a cubic, which has the same bits everywhere, unlike a cosine.
     const double along = static_cast<double>(epoch) / static_cast<double>(plan_.epochs);
     network_.set_value("adam", "learning_rate", plan_.learning_rate * (1 - along * along * (3 - 2 * along)));
+    // So does the width of the delays, to half a frame: what is left of it when they are rounded changes little.
+    if (plan_.delays > 0)
+      network_.set_value("to-sounds", "width",
+                         0.5 + (static_cast<double>(plan_.delays) / 2 - 0.5) * (1 - along) * (1 - along) * (1 - along));
     set_rows(SYNFIRE_DATA_TRAINING, learnt_, &random);
     const synfire_network_result learnt = network_.train(0), unheard = network_.evaluate();
     done({epoch + 1, learnt.loss, static_cast<double>(learnt.n_correct) / static_cast<double>(learnt.n_counted),

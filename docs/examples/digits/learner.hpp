@@ -17,10 +17,10 @@ namespace digits {
 /// Steps T of a row: silence before the word, then the word.
 inline constexpr std::size_t steps = max_frames + 20;
 
-/// Neurons of the first and of the second layer.
-inline constexpr std::size_t sounds = 127, parts = 77;
-
 struct Plan {
+  std::size_t sounds = 127, parts = 77;  // neurons of the first and of the second layer
+  std::size_t recurrent = 0;             // frames until the parts hear their own spikes; 0: they do not
+  std::size_t delays = 0;  // the longest delay from a fibre to a sound, in frames, learnt; 0: there are none
   std::size_t epochs = 50;
   std::size_t batch = 64;
   std::size_t manners = SIZE_MAX;  // learn only what is spoken in this many of them
@@ -37,9 +37,11 @@ struct Epoch {
 };
 
 /// The network, built: two layers of spiking neurons and a readout of one potential for each word. Without biases, so
-/// that nothing happens in silence: it does not matter when a word begins, and how long nobody speaks after it.
-synfire::Network make_network(const synfire::Context& context, const Plan& plan, std::size_t n_steps,
-                              std::size_t batch);
+/// that nothing happens in silence: it does not matter when a word begins, and how long nobody speaks after it. A plan
+/// can let it remember in other ways than by its potentials: by recurrence or by delays. With a communicator, its ranks
+/// learn it together.
+synfire::Network make_network(const synfire::Context& context, const Plan& plan, std::size_t n_steps, std::size_t batch,
+                              synfire_communicator together);
 
 /// The utterances of voices that are learnt or tested, in the first manners.
 std::vector<const Utterance*> select(const Data& data, bool tested, std::size_t n_manners);
@@ -48,7 +50,7 @@ std::vector<const Utterance*> select(const Data& data, bool tested, std::size_t 
 /// frames, up to two fibres up or down. The numbers are integers, so that they are the same on every machine.
 class Learner {
  public:
-  Learner(const synfire::Context& context, const Data& data, const Plan& plan);
+  Learner(const synfire::Context& context, const Data& data, const Plan& plan, synfire_communicator together);
 
   /// Learns one epoch after the other, and calls `done` after each.
   void learn(const std::function<void(const Epoch&)>& done);

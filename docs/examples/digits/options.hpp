@@ -17,6 +17,8 @@ struct Options {
   std::int32_t backend = 0;  // SYNFIRE_BACKEND_*
   std::int32_t device = 0;
   std::int32_t threads = 0;
+  int ranks = 1;     // threads that share each batch
+  bool mpi = false;  // this process is one of the ranks that mpirun has started
   Plan plan;
 };
 

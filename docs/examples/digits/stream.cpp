@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: MIT
 #include "stream.hpp"
 
-#include <array>
 #include <bit>
 #include <optional>
 #include <stdexcept>
@@ -17,22 +16,20 @@ namespace {
 
 constexpr std::size_t pause_frames = 30;
 
-// The weights of a stage, [N, K].
-std::vector<float> weights_of(const synfire::Network& network, const char* stage, std::size_t n_weights) {
-  synfire_synapse synapse = nullptr;
-  synfire::check(synfire_network_get_synapse(network, stage, &synapse));
-  std::vector<float> weights(n_weights);
-  synfire::read(synfire::Synapse(synapse), "weight", weights);
-  return weights;
+// All arrays of a stage: its weights, and its delays and their width if it has any.
+void add_arrays(const synfire::Network& network, const char* stage, learning::Hash& hash) {
+  synfire_synapse handle = nullptr;
+  synfire::check(synfire_network_get_synapse(network, stage, &handle));
+  const synfire::Synapse synapse(handle);
+  for (std::uint32_t i = 0; i < synapse.info().n_arrays; ++i) {
+    const synfire_synapse_array_info array = synapse.array_info(i);
+    std::size_t length = 1;
+    for (std::uint32_t d = 0; d < array.n_dimensions; ++d) length *= static_cast<std::size_t>(array.shape[d]);
+    std::vector<float> numbers(length);
+    synfire::read(synapse, array.name, numbers);
+    for (const float number : numbers) hash.add_word(std::bit_cast<std::uint32_t>(number));
+  }
 }
-
-struct Stage {
-  const char* name;
-  std::size_t n_weights;
-};
-
-constexpr std::array<Stage, 3> stages = {
-    {{"to-sounds", sounds* NERVE_FIBRES}, {"to-parts", parts* sounds}, {"to-words", words.size() * parts}}};
 
 // A namer that is closed in any case.
 class Namer {
@@ -90,11 +87,12 @@ Streamed name_stream(const synfire::Context& context, const std::string& file,
   return result;
 }
 
-std::uint64_t hash_weights(const synfire::Network& network) {
+std::uint64_t hash_weights(const synfire::Network& network, const Plan& plan) {
   learning::Hash hash;
-  for (const Stage& stage : stages)
-    for (const float weight : weights_of(network, stage.name, stage.n_weights))
-      hash.add_word(std::bit_cast<std::uint32_t>(weight));
+  add_arrays(network, "to-sounds", hash);
+  add_arrays(network, "to-parts", hash);
+  if (plan.recurrent > 0) add_arrays(network, "parts-again", hash);
+  add_arrays(network, "to-words", hash);
   return hash.value();
 }
 

@@ -23,7 +23,7 @@ struct Streamed {
 Streamed name_stream(const synfire::Context& context, const std::string& file,
                      const std::vector<const Utterance*>& said);
 
-/// A hash of the bits of all weights: the same on every machine that learnt the same.
-std::uint64_t hash_weights(const synfire::Network& network);
+/// A hash of the bits of all weights and delays: the same on every machine that learnt the same.
+std::uint64_t hash_weights(const synfire::Network& network, const Plan& plan);
 
 }  // namespace digits

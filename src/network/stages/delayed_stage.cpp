@@ -1,4 +1,5 @@
-// A synapse with a delay for each connection, whose product neurons read. It keeps the last spikes of its input.
+// A synapse with delays of connections, inputs or outputs, whose product neurons read. It keeps the last spikes of its
+// input.
 #include "stage_kinds.hpp"
 #include "synapse_parts.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <synapses/delayed/delayed.hpp>
 
+#include <algorithm>
 #include <string_view>
 
 namespace synfire::network {
@@ -20,7 +22,12 @@ constexpr ChoiceSpec delayed_choices[] = {{"n_outputs"}, {"max_delay"}};
 
 constexpr std::string_view width_name = "width";
 
+constexpr const char* owners_of_delays[] = {"connections", "inputs", "outputs"};
+constexpr ConstantNames owner_names{owners_of_delays};
+
 constexpr ValueSpec delayed_values[] = {
+    {"delays_of", SYNFIRE_DELAYS_OF_CONNECTIONS, 0, SYNFIRE_DELAYS_OF_OUTPUTS, value::whole, value::fixed,
+     value::on_results, value::if_changed, &owner_names},
     {"learn_delays", 0, 0, 1, value::whole, value::fixed},
     {"width", 0, 0, operations::largest_width, value::any, value::changes, value::on_training, value::always, nullptr,
      "delay_width"},
@@ -52,6 +59,7 @@ synfire_delayed_desc delayed_desc(const StageView& view) {
   desc.n_inputs = view.flow().n_features();
   desc.n_outputs = stage.as<DelayedSettings>().n_outputs;
   desc.max_delay = static_cast<int32_t>(stage.as<DelayedSettings>().max_delay);
+  desc.delays_of = stage.whole("delays_of");
   desc.learn_delays = stage.whole("learn_delays");
   desc.width = stage.value(width_name);
   desc.bias = stage.whole("bias");
@@ -62,6 +70,16 @@ synfire_delayed_desc delayed_desc(const StageView& view) {
   desc.seed = stage.seed;
   desc.weight_bits = stage.whole("weight_bits");
   return desc;
+}
+
+// The longest delay that any stage may have; the owners of the delays may allow less.
+constexpr int64_t longest_of_any = operations::longest_delay(operations::DelaysOf::inputs);
+
+void check_longest(const Stage& stage, int64_t most, const char* why) {
+  const int64_t max_delay = stage.as<DelayedSettings>().max_delay;
+  if (max_delay < 1 || max_delay > most)
+    fail_argument("SYN-NETWORK-VALUE", "max_delay of stage \"%s\" is %lld; 1 to %lld are allowed%s", stage.name.c_str(),
+                  static_cast<long long>(max_delay), static_cast<long long>(most), why);
 }
 
 operations::DelayedSpec spec_of_delays(const StageView& view) {
@@ -106,6 +124,8 @@ class DelayedKind final : public StageKind {
                    .values = delayed_values,
                    .reads = signal::input | signal::spikes | signal::combined,
                    .makes = signal::product,
+                   .awaits = Awaits::shaped,
+                   .takes_steps = true,
                    .reads_before = true,
                    .draws_for = purpose::weights,
                    .is_new = true}) {}
@@ -116,9 +136,7 @@ class DelayedKind final : public StageKind {
   void begin(const NetworkRules& rules, Stage& stage) const override {
     const auto& settings = stage.as<DelayedSettings>();
     check_size(rules, settings.n_outputs, "n_outputs");
-    if (settings.max_delay < 1 || settings.max_delay > operations::longest_delay)
-      fail_argument("SYN-NETWORK-VALUE", "max_delay of stage \"%s\" is %lld; 1 to %lld are allowed", stage.name.c_str(),
-                    static_cast<long long>(settings.max_delay), static_cast<long long>(operations::longest_delay));
+    check_longest(stage, longest_of_any, "");
   }
   Flow shape(const StageView& view) const override {
     Flow flow = {view.flow().n_steps, view.rules().batch};
@@ -133,6 +151,12 @@ class DelayedKind final : public StageKind {
     if (view.flow().n_steps != view.rules().n_steps)
       fail_argument("SYN-NETWORK-SHAPE", "stage \"%s\" reads stage \"%s\", which has one step; delays need all steps",
                     view->name.c_str(), view.input()->name.c_str());
+    if (view->whole("delays_of") == SYNFIRE_DELAYS_OF_CONNECTIONS)
+      check_longest(view.stage(), operations::longest_delay(operations::DelaysOf::connections),
+                    " with delays of connections; those of inputs and of outputs may be longer (\"delays_of\")");
+    NetworkRules longer = view.rules();
+    longer.n_steps += view->as<DelayedSettings>().max_delay;
+    check_size(longer, std::max(view.flow().n_features(), view->width()), "the width of a synapse with delays");
     in_stage(view.stage(), [&] { spec_of_delays(view); });
   }
   bool has_weights(const StageView&) const override { return true; }
@@ -140,8 +164,10 @@ class DelayedKind final : public StageKind {
 
   std::string describe(const StageView& view) const override {
     std::string text = view->flag("frozen") ? "frozen, delays to " : "delays to ";
-    return text.append(std::to_string(view->as<DelayedSettings>().max_delay))
-        .append(view->flag("learn_delays") ? ", learnt" : "");
+    text.append(std::to_string(view->as<DelayedSettings>().max_delay));
+    const int32_t of = view->whole("delays_of");
+    if (of != SYNFIRE_DELAYS_OF_CONNECTIONS) text.append(" of ").append(owners_of_delays[of]);
+    return text.append(view->flag("learn_delays") ? ", learnt" : "");
   }
   int64_t n_learnt(const StageView& view) const override {
     const int64_t n_weights = view->width() * view.flow().n_features();
@@ -153,7 +179,7 @@ class DelayedKind final : public StageKind {
   }
   void read(Stage& stage, KeyValueReader& words, const Context&) const override {
     stage.settings = std::make_unique<DelayedSettings>(
-        stage.width(), static_cast<int64_t>(words.take_whole("max_delay", operations::longest_delay)));
+        stage.width(), static_cast<int64_t>(words.take_whole("max_delay", longest_of_any)));
   }
   // Limits a width to the weights of the file.
   void read_tensors(Design& design, size_t index, const Stage&, const files::SafetensorsFile& file) const override {

@@ -199,6 +199,7 @@ class NeuronsParts final : public StageParts {
     each(".v", v_);
     each(".grad_spikes", n_before_ > 0 ? shown_grad_spikes_ : grad_spikes_);
     each(".grad_v", grad_v_);
+    each(".grad_initial_spikes", first_grad_spikes_);
     each(".counts", counts_);
   }
 
@@ -433,7 +434,10 @@ class NeuronsParts final : public StageParts {
       grad_x_ = in_cycle_ ? maker.parts().make_sequence(maker.number(), 1, view.rules().batch, width)
                           : maker.sequence(maker.number(), width);
     if (spikes_ && has_spikes) grad_spikes_ = maker.delayed_sequence(maker.number(), width, kept_arrays::grad_spikes);
-    if (n_before_ > 0) shown_grad_spikes_ = Ref<Buffer>(maker.parts().part(*grad_spikes_, n_before_, n_steps));
+    if (n_before_ > 0) {
+      first_grad_spikes_ = Ref<Buffer>(maker.parts().part(*grad_spikes_, 0, n_before_));
+      shown_grad_spikes_ = Ref<Buffer>(maker.parts().part(*grad_spikes_, n_before_, n_steps));
+    }
     if (in_cycle_) make_carried_gradients(maker);
     if (view.is_read(Port::v)) grad_v_ = maker.sequence(maker.number(), width, kept_arrays::grad_v);
     if (!maker.gradient().learns) return;
@@ -532,6 +536,7 @@ class NeuronsParts final : public StageParts {
   Ref<Buffer> grad_spikes_, grad_v_;              // [T, B, N]; null: nothing before is trained
   Ref<Buffer> first_spikes_, last_spikes_;        // the first and the last n_before_ steps of spikes_
   Ref<Buffer> shown_spikes_, shown_grad_spikes_;  // spikes_ and grad_spikes_ from the first step on
+  Ref<Buffer> first_grad_spikes_;                 // the steps before
   std::vector<Ref<Buffer>> carried_;              // [1, B, N], in a cycle: two of each state variable
   std::vector<Ref<Buffer>> gradients_;            // of trained parameters
   Ref<Buffer> rate_loss_;                         // f64 [1]; null: the rates have no target
@@ -703,7 +708,8 @@ class NeuronsKind final : public StageKind {
   std::vector<std::string_view> keepable(const StageView& view) const override {
     if (never_fires(view.stage())) return {kept_arrays::v, kept_arrays::grad_v};
     return {kept_arrays::spikes,      kept_arrays::v,      kept_arrays::counts,
-            kept_arrays::grad_spikes, kept_arrays::grad_v, kept_arrays::monitor};
+            kept_arrays::grad_spikes, kept_arrays::grad_v, kept_arrays::grad_initial_spikes,
+            kept_arrays::monitor};
   }
 
   std::vector<std::string> further_names(const StageView& view) const override {

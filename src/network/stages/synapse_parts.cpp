@@ -10,7 +10,10 @@
 #include <neurons/passes/backward.hpp>
 #include <neurons/passes/forward.hpp>
 #include <operations/elementwise/copy.hpp>
+#include <operations/elementwise/fill.hpp>
+#include <operations/elementwise/scale_add.hpp>
 #include <operations/last_steps/last_steps.hpp>
+#include <operations/spikes/convert_spikes.hpp>
 #include <synapses/passes/synapse_passes.hpp>
 
 namespace synfire::network {
@@ -92,8 +95,19 @@ SynapseParts::SynapseParts(StageMaker& maker, FunctionRef<Ref<Synapse>()> make, 
   if (maker.gradient().has_backward) grad_x_ = maker.array(maker.number(), stage()->output, kept_arrays::grad_output);
   const int64_t n_before = used_->shape().history_steps;
   if (n_before == 0) return;
-  for (Ref<Buffer>* const words : {&last_inputs_, &history_})
-    *words = maker.parts().make_sequence(SYNFIRE_DTYPE_BITS, n_before, stage().rules().batch, used_->n_inputs());
+  const NetworkRules& rules = stage().rules();
+  const auto make_words = [&](int64_t n_steps) {
+    return maker.parts().make_sequence(SYNFIRE_DTYPE_BITS, n_steps, rules.batch, used_->n_inputs());
+  };
+  last_inputs_ = make_words(n_before);
+  if (!maker.parts().in_cycle(stage().index())) {
+    history_ = make_words(n_before);
+    return;
+  }
+  inputs_ = make_words(n_before + rules.n_steps);
+  history_ = Ref<Buffer>(maker.parts().part(*inputs_, 0, n_before));
+  if (maker.gradient().passes)
+    grad_inputs_ = maker.parts().make_sequence(maker.number(), rules.n_steps, rules.batch, used_->n_inputs());
 }
 
 Ref<Synapse> SynapseParts::owned(StageMaker& maker, FunctionRef<Ref<Synapse>()> make) {
@@ -121,21 +135,65 @@ void SynapseParts::begin_forward(StageRecorder& recorder) {
 void SynapseParts::forward(StageRecorder& recorder) {
   if (is_fused_) return;
   const StageRecorder::Read input = recorder.read();
+  Buffer *from = input_of(input), *history = history_.get(), *next = last_inputs_.get();
+  if (inputs_) {
+    from = &pack(recorder, *from);
+    history = recorder.part(*inputs_, *recorder.step(), used_->shape().history_steps);
+    next = nullptr;
+  }
   operations::record_synapse_forward(
       recorder.graph(), *used_,
-      {recorder.flow(stage()->output).n_steps, recorder.rules().batch, input_of(input), recorder.written(),
-       recorder.n_active(), input.kept.mask, input.kept.scale, input.kept.mask_channels, history_.get(),
-       last_inputs_.get(), !recorder.trains()});
+      {recorder.flow(stage()->output).n_steps, recorder.rules().batch, from, recorder.written(), recorder.n_active(),
+       input.kept.mask, input.kept.scale, input.kept.mask_channels, history, next, !recorder.trains()});
+}
+
+Buffer& SynapseParts::pack(StageRecorder& recorder, Buffer& input) const {
+  Buffer& words = *recorder.part(*inputs_, used_->shape().history_steps + *recorder.step(), 1);
+  recorder.append([&]() -> OperationList {
+    if (input.dtype() == SYNFIRE_DTYPE_BITS) return operations::copy({&input, 0, &words, 0, 0});
+    return operations::convert_spikes({{1, recorder.rules().batch, used_->n_inputs()}, &input, &words});
+  });
+  return words;
+}
+
+void SynapseParts::end_forward(StageRecorder& recorder) {
+  if (!inputs_) return;
+  const NetworkRules& rules = recorder.rules();
+  recorder.append([&] {
+    return operations::synapse_history(
+        *used_, {rules.n_steps, rules.batch, recorder.part(*inputs_, used_->shape().history_steps, rules.n_steps),
+                 history_.get(), last_inputs_.get(), recorder.n_active()});
+  });
+}
+
+void SynapseParts::begin_backward(StageRecorder& recorder) {
+  if (grad_inputs_) recorder.append([&] { return OperationList{operations::Fill{grad_inputs_->view(), 0}}; });
 }
 
 void SynapseParts::backward(StageRecorder& recorder) {
   if (is_fused_) return;
+  if (inputs_) return record_input_gradient_of_step(recorder);
   record_gradients(recorder, learns_ && !recorder.step(), recorder.gradient());
 }
 
 // Gradients of weights are one product over all steps.
 void SynapseParts::end_backward(StageRecorder& recorder) {
   if (learns_) record_gradients(recorder, true, {nullptr, false});
+}
+
+void SynapseParts::record_input_gradient_of_step(StageRecorder& recorder) const {
+  const StageRecorder::Gradient before = recorder.gradient();
+  if (!before.array) return;
+  const int64_t step = *recorder.step();
+  recorder.append([&] {
+    return operations::synapse_backward_of_step(
+        *used_,
+        {recorder.rules().n_steps, recorder.rules().batch, grad_x_.get(), nullptr, grad_inputs_.get(),
+         recorder.n_active(), false, true, nullptr, nullptr},
+        step);
+  });
+  operations::record_scale_add(recorder.graph(),
+                               {recorder.part(*grad_inputs_, step, 1), before.array, 1, before.add ? 1.0 : 0.0});
 }
 
 void SynapseParts::record_gradients(StageRecorder& recorder, bool of_weights,

@@ -33,6 +33,8 @@ class SynapseParts : public StageParts, private Product {
   void add_reset(core::OperationList& list, const operations::RowRange& rows) const override;
   void begin_forward(StageRecorder& recorder) override;
   void forward(StageRecorder& recorder) override;
+  void end_forward(StageRecorder& recorder) override;
+  void begin_backward(StageRecorder& recorder) override;
   void backward(StageRecorder& recorder) override;
   void end_backward(StageRecorder& recorder) override;
   void end_step(StageRecorder& recorder) override { monitor_.record(recorder); }
@@ -54,6 +56,9 @@ class SynapseParts : public StageParts, private Product {
   Buffer* input_of(const StageRecorder::Read& input) const noexcept {
     return used_->reads_counts() ? input.counts : input.array;
   }
+  // The input of a step in a cycle, packed after the steps before.
+  Buffer& pack(StageRecorder& recorder, Buffer& input) const;
+  void record_input_gradient_of_step(StageRecorder& recorder) const;
   void record_gradients(StageRecorder& recorder, bool of_weights, const StageRecorder::Gradient& before) const;
   void give(operations::ForwardRequest& request, StageRecorder& recorder) override;
   void give(operations::BackwardRequest& request, StageRecorder& recorder) override;
@@ -72,6 +77,9 @@ class SynapseParts : public StageParts, private Product {
   // Words [M, B, ceil(K / 32)] of a synapse that reads spikes of M steps before: those of the state, and those that a
   // replay reads. Null: it reads none.
   Ref<Buffer> last_inputs_, history_;
+  // In a cycle, such a synapse has the inputs of a whole replay, [M + T, B, ceil(K / 32)], of which history_ is the
+  // first part, and the gradient of the T steps, [T, B, K], to which steps add from the last one to the first.
+  Ref<Buffer> inputs_, grad_inputs_;
 };
 
 // ---- what the kinds of such stages share ----------------------------------------------------------------------------

@@ -24,25 +24,22 @@ R* row_of(const View& view) {
 template <class R>
 ForwardArguments<R> arguments_of(const Forward& op) {
   const core::LayerSpec& spec = op.layer->spec();
-  ForwardArguments<R> a = {.parameters = row_of<const ParameterBlock<R>>(op.parameters),
-                           .extents = op.extents,
-                           .rules = spec.rules,
-                           .x = sequence_of(op.x),
-                           .spikes = op.spike_format == SpikeFormat::dense ? sequence_of(op.spikes) : Sequence{},
-                           .spike_bits = words_of(op.spikes, op.spike_format == SpikeFormat::bits),
-                           .spike_time_bits = words_of(op.spikes, op.spike_format == SpikeFormat::time_bits),
-                           .v_in = row_of<R>(op.v_in),
-                           .v_out = row_of<R>(op.v_out),
-                           .v_final = row_of<R>(op.v_final),
-                           .v_seq = sequence_of(op.v_seq),
-                           .h_seq = sequence_of(op.h_seq),
-                           .tape = row_of<R>(op.tape),
-                           .tape_h = sequence_of(op.tape_h),
-                           .tape_spikes = row_of<uint32_t>(op.tape_spikes),
-                           .w_in = {},
-                           .w_out = {},
-                           .w_final = {},
-                           .w_seq = {}};
+  ForwardArguments<R> a;  // every member is set: clearing them first takes longer
+  a.parameters = row_of<const ParameterBlock<R>>(op.parameters);
+  a.extents = op.extents;
+  a.rules = spec.rules;
+  a.x = sequence_of(op.x);
+  a.spikes = op.spike_format == SpikeFormat::dense ? sequence_of(op.spikes) : Sequence{};
+  a.spike_bits = words_of(op.spikes, op.spike_format == SpikeFormat::bits);
+  a.spike_time_bits = words_of(op.spikes, op.spike_format == SpikeFormat::time_bits);
+  a.v_in = row_of<R>(op.v_in);
+  a.v_out = row_of<R>(op.v_out);
+  a.v_final = row_of<R>(op.v_final);
+  a.v_seq = sequence_of(op.v_seq);
+  a.h_seq = sequence_of(op.h_seq);
+  a.tape = row_of<R>(op.tape);
+  a.tape_h = sequence_of(op.tape_h);
+  a.tape_spikes = row_of<uint32_t>(op.tape_spikes);
   for (int k = 0; k < model::max_further_states; ++k) {
     a.w_in[k] = row_of<R>(op.w_in[k]);
     a.w_out[k] = row_of<R>(op.w_out[k]);

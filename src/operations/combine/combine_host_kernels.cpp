@@ -270,6 +270,10 @@ void combine(const CombineArrays& arrays, const CombineTile& at) {
   }
 }
 
+void add(float* to, const float* a, const float* b, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = a[i] + b[i];
+}
+
 // ---- gradients ------------------------------------------------------------------------------------------------------
 
 // Elements `first` and up of the part of a row of dL/d(destination) that belongs to the source.
@@ -324,6 +328,6 @@ void gradient(const CombineGradientArrays& arrays, const CombineTile& at) {
 
 }  // namespace
 
-extern const CombineKernels combine_kernels = {combine, gradient};
+extern const CombineKernels combine_kernels = {combine, add, gradient};
 
 }  // namespace synfire::host::SYNFIRE_MODEL_LEVEL

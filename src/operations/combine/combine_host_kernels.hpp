@@ -19,6 +19,8 @@ struct CombineTile {
 
 struct CombineKernels {
   void (*combine)(const operations::CombineArrays& arrays, const CombineTile& at);
+  // to[i] = a[i] + b[i]; `to` may be a or b.
+  void (*add)(float* to, const float* a, const float* b, int64_t count);
   void (*gradient)(const operations::CombineGradientArrays& arrays, const CombineTile& at);
 };
 SYNFIRE_LEVEL_TABLES(CombineKernels, combine_kernels)

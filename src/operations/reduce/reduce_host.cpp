@@ -106,7 +106,10 @@ void store_sums(const Reduce& op, const Tile& tile, const Sum* sums, R* to) {
     return;
   }
   const int64_t count = count_of(counting_of(op.lengths, op.n_active), op.axis, op.extents, tile.group);
-  for (int i = 0; i < tile.columns; ++i) to[i] = mean_of<R>(sums[i], count);
+  if (count == 1)  // without divisions
+    for (int i = 0; i < tile.columns; ++i) to[i] = static_cast<R>(static_cast<double>(sums[i]));
+  else
+    for (int i = 0; i < tile.columns; ++i) to[i] = mean_of<R>(sums[i], count);
 }
 
 template <class R>

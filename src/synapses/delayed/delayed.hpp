@@ -1,7 +1,8 @@
 // The delayed kind: weights [N, K] and a bias [N] between K inputs and N outputs, and a delay for each connection,
-// which is fixed or learnt. Its object and its operations. What is multiplied is what a dense synapse multiplies: the
-// inputs of all delays side by side, with planes of weights [N, M + 1, padded K], which are derived from weights and
-// delays (delayed_elements.hpp).
+// which is fixed or learnt, or a fixed one for each input or each output. Its object and its operations. What is
+// multiplied is what a dense synapse multiplies: the inputs of all delays side by side, with planes of weights
+// [N, M + 1, padded K], which are derived from weights and delays; or, with one plane, delayed inputs, or all inputs
+// for outputs that arrive later (delayed_elements.hpp).
 #ifndef SYNFIRE_SYNAPSES_DELAYED_DELAYED_HPP
 #define SYNFIRE_SYNAPSES_DELAYED_DELAYED_HPP
 
@@ -30,6 +31,7 @@ class DelayedSynapse final : public core::Synapse {
   View width() noexcept { return spec_.learns ? arrays().back().values : View{}; }
   View mask() noexcept { return own(mask_, spec_.weights.mask_bytes(), SYNFIRE_DTYPE_U32); }
   View weight_gradient() noexcept { return arrays()[0].gradient; }
+  View delays_of(DelaysOf what) noexcept { return spec_.delays_of == what ? delays() : View{}; }
   View delay_gradient() noexcept { return spec_.learns ? arrays()[1].gradient : View{}; }
   View bias_gradient() noexcept { return spec_.weights.has_bias ? arrays()[2].gradient : View{}; }
 
@@ -58,14 +60,15 @@ DelayedSynapse* make_delayed(core::Context& context, const synfire_delayed_desc&
 
 // ---- its operations -------------------------------------------------------------------------------------------------
 
-// The spikes of all delays, side by side.
+// The spikes of all delays, side by side; or of the delay of each input; or of the steps before too.
 struct DelayedInputs {
   DelayedSynapse* synapse;
   core::Extents extents;  // of the input
   View input;             // [T, B, K] in any format
   View packed;            // the same as words [T, B, W], if it is stored otherwise
   View history;           // words [M, B, W], or absent
-  View delayed;           // words [T, B, (M + 1) W]
+  View of_inputs;         // the delays of inputs, or absent
+  View delayed;           // words [T, B, taps W], or [M + T, B, W] with delays of outputs
 
   const View& words() const noexcept { return packed ? packed : input; }
 
@@ -74,6 +77,7 @@ struct DelayedInputs {
     visit({"desc.input", op.input, Access::read});
     visit({"the packed inputs", op.packed, Access::write});
     visit({"desc.history", op.history, Access::read});
+    visit({"the synapse's delays", op.of_inputs, Access::read});
     visit({"the delayed inputs", op.delayed, Access::write});
   }
 };
@@ -96,10 +100,27 @@ struct DelayedHistory {
   }
 };
 
+// Gives outputs later, each by its delay, or takes their gradients back.
+struct DelayedOutputs {
+  DelayedSynapse* synapse;
+  core::Extents extents;  // of what is written
+  bool back;
+  int64_t first_step;  // back: of what is written, in steps of the pass
+  int64_t n_steps_read;
+  View delays, from, to;
+
+  static constexpr const char* name = "delayed outputs";
+  static void operands(DelayedOutputs& op, OperandVisitor visit) {
+    visit({"the synapse's delays", op.delays, Access::read});
+    visit({op.back ? "desc.grad_output" : "the product", op.from, Access::read});
+    visit({op.back ? "the gradient of the product" : "desc.output", op.to, Access::write});
+  }
+};
+
 // Derives the planes, sets masked weights to 0, and brings delays that were trained back to their bounds.
 struct PrepareDelayed {
   DelayedSynapse* synapse;
-  View weights, delays, bias, width, mask;
+  View weights, delays, bias, width, mask;  // without delays if connections share them
   View whole, whole_bias;
   View spread, spread_bias;  // absent with fixed delays
 
@@ -120,8 +141,8 @@ struct PrepareDelayed {
 // Gradients of the arrays from those of the planes.
 struct DelayedGradient {
   DelayedSynapse* synapse;
-  View of_planes, of_plane_bias;  // [N, M + 1, padded K], [N]
-  View weights, delays, width, mask;
+  View of_planes, of_plane_bias;      // [N, taps, padded K], [N]
+  View weights, delays, width, mask;  // without delays if connections share them
   View weight_gradient, delay_gradient, bias_gradient;
   bool add;  // to what the gradients hold
 
@@ -145,7 +166,8 @@ struct DelayedInputGradient {
   DelayedSynapse* synapse;
   core::Extents extents;  // of the input
   int64_t first_step, n_steps;
-  View of_delayed;  // [n_steps, B, M + 1, padded K]
+  View of_inputs;   // the delays of inputs, or absent
+  View of_delayed;  // [n_steps, B, taps, padded K]
   View grad_input;  // [T, B, K]
   View n_active;
   bool add;  // to what grad_input held before the pass
@@ -154,6 +176,7 @@ struct DelayedInputGradient {
   static void operands(DelayedInputGradient& op, OperandVisitor visit) {
     // The first of several parts reads nothing, and those after it write what is left.
     const Access access = op.add || op.first_step > 0 ? Access::update : Access::write;
+    visit({"the synapse's delays", op.of_inputs, Access::read});
     visit({"the gradient of the delayed inputs", op.of_delayed, Access::read});
     visit({"desc.grad_input", op.grad_input, access});
     visit({"desc.n_active", op.n_active, Access::read});
@@ -168,6 +191,7 @@ struct DelayedInputGradient {
   void enqueue(const Kind& op, cuda::Launcher& launcher)
 SYNFIRE_DELAYED_FUNCTIONS(DelayedInputs);
 SYNFIRE_DELAYED_FUNCTIONS(DelayedHistory);
+SYNFIRE_DELAYED_FUNCTIONS(DelayedOutputs);
 SYNFIRE_DELAYED_FUNCTIONS(PrepareDelayed);
 SYNFIRE_DELAYED_FUNCTIONS(DelayedGradient);
 SYNFIRE_DELAYED_FUNCTIONS(DelayedInputGradient);
@@ -177,6 +201,7 @@ SYNFIRE_DELAYED_FUNCTIONS(DelayedInputGradient);
 
 SYNFIRE_DECLARE_KIND(DelayedInputs);
 SYNFIRE_DECLARE_KIND(DelayedHistory);
+SYNFIRE_DECLARE_KIND(DelayedOutputs);
 SYNFIRE_DECLARE_KIND(PrepareDelayed);
 SYNFIRE_DECLARE_KIND(DelayedGradient);
 SYNFIRE_DECLARE_KIND(DelayedInputGradient);

@@ -23,8 +23,24 @@ DelayedSpikes delayed_spikes_of(const Op& op, const View& words) {
           ~0U >> (e.words_per_row() * 32 - e.n_neurons)};
 }
 
+inline SharedDelays shared_delays_of(const DelayedSpec& spec, const View& delays) {
+  const bool is_wide = spec.dtype() == SYNFIRE_DTYPE_F64;
+  return {spec.max_delay, is_wide ? nullptr : data_of<const float>(delays),
+          is_wide ? data_of<const double>(delays) : nullptr};
+}
+
 inline DelayedInputsArrays arrays_of(const DelayedInputs& op) {
-  return {delayed_spikes_of(op, op.words()), data_of<uint32_t>(op.delayed)};
+  const DelayedSpec& spec = op.synapse->spec();
+  return {delayed_spikes_of(op, op.words()),    spec.n_taps(),   spec.steps_before(),
+          shared_delays_of(spec, op.of_inputs), spec.n_inputs(), data_of<uint32_t>(op.delayed)};
+}
+template <class R>
+DelayedOutputsArrays<R> arrays_of(const DelayedOutputs& op) {
+  return {op.extents,      shared_delays_of(op.synapse->spec(), op.delays),
+          op.back,         op.first_step,
+          op.n_steps_read, data_of<const R>(op.from),
+          op.from.pitch,   data_of<R>(op.to),
+          op.to.pitch};
 }
 inline DelayedHistoryArrays arrays_of(const DelayedHistory& op) {
   return {delayed_spikes_of(op, op.input), data_of<const uint32_t>(op.n_active), data_of<uint32_t>(op.next),
@@ -35,7 +51,7 @@ template <class R, class Op>
 DelayedConnections<R> connections_of(const Op& op, const View& bias) {
   const DelayedSpec& spec = op.synapse->spec();
   return {spec.n_inputs(),        spec.n_outputs(),           spec.padded_inputs(),
-          spec.max_delay,         data_of<R>(op.weights),     data_of<R>(op.delays),
+          spec.n_taps() - 1,      data_of<R>(op.weights),     data_of<R>(op.delays),
           data_of<const R>(bias), data_of<const R>(op.width), data_of<const uint32_t>(op.mask)};
 }
 template <class R>
@@ -59,7 +75,9 @@ DelayedInputGradientArrays<R> arrays_of(const DelayedInputGradient& op) {
   return {op.extents.batch,
           spec.n_inputs(),
           spec.padded_inputs(),
-          spec.max_delay,
+          spec.max_delay - spec.steps_before(),
+          spec.n_taps(),
+          shared_delays_of(spec, op.of_inputs),
           op.first_step,
           op.n_steps,
           data_of<const uint32_t>(op.n_active),

@@ -13,6 +13,11 @@ using namespace synfire::cuda;
 namespace {
 
 template <class R>
+void delay_all(const DelayedOutputs& op, Launcher& launcher) {
+  const DelayedOutputsLaunch<R> launch = {arrays_of<R>(op)};
+  launcher.launch(delayed_outputs_kernel<R>(), launcher.over_elements(launch.arrays.count()), launch);
+}
+template <class R>
 void prepare_all(const PrepareDelayed& op, Launcher& launcher) {
   const PrepareDelayedLaunch<R> launch = {arrays_of<R>(op)};
   launcher.launch(prepare_delayed_kernel<R>(), launcher.over_elements(launch.arrays.connections.count()), launch);
@@ -36,6 +41,9 @@ Hints hints(const DelayedInputs&, const GpuShape&) {
 Hints hints(const DelayedHistory&, const GpuShape&) {
   return {};
 }
+Hints hints(const DelayedOutputs&, const GpuShape&) {
+  return {};
+}
 Hints hints(const PrepareDelayed&, const GpuShape&) {
   return {};
 }
@@ -54,6 +62,10 @@ void enqueue(const DelayedInputs& op, Launcher& launcher) {
 void enqueue(const DelayedHistory& op, Launcher& launcher) {
   const DelayedHistoryLaunch launch = {arrays_of(op)};
   launcher.launch(delayed_history_kernel(), launcher.over_elements(launch.arrays.count()), launch);
+}
+void enqueue(const DelayedOutputs& op, Launcher& launcher) {
+  if (op.synapse->dtype() == SYNFIRE_DTYPE_F64) return delay_all<double>(op, launcher);
+  delay_all<float>(op, launcher);
 }
 void enqueue(const PrepareDelayed& op, Launcher& launcher) {
   if (op.synapse->dtype() == SYNFIRE_DTYPE_F64) return prepare_all<double>(op, launcher);

@@ -1,5 +1,7 @@
 // One element of each operation of synapses with delays, for host code, kernels and twins. A connection is i = n * K +
 // k. Planes are [N, M + 1, padded K]: weight d * padded K + k of output n meets the spike of input k of d steps before.
+// If connections share the delays of their inputs or outputs, there is one plane, [N, 1, padded K]; its product reads
+// delayed inputs, or gives its outputs later.
 #ifndef SYNFIRE_SYNAPSES_DELAYED_DELAYED_ELEMENTS_HPP
 #define SYNFIRE_SYNAPSES_DELAYED_DELAYED_ELEMENTS_HPP
 
@@ -12,6 +14,20 @@
 namespace synfire::operations {
 
 // ---- spikes ---------------------------------------------------------------------------------------------------------
+
+// Delays of inputs or of outputs: integers from 0 to M in the type of the synapse.
+struct SharedDelays {
+  int64_t max_delay;
+  const float* narrow;
+  const double* wide;  // one of the two; neither: connections have delays of their own
+
+  SYNFIRE_MODEL_FN explicit operator bool() const { return narrow || wide; }
+  SYNFIRE_MODEL_FN int64_t of(int64_t i) const {
+    const double delay = narrow ? static_cast<double>(narrow[i]) : wide[i];
+    if (!(delay > 0.0)) return 0;
+    return delay < static_cast<double>(max_delay) ? static_cast<int64_t>(delay) : max_delay;
+  }
+};
 
 // Packed words: those of the pass, and of the steps before.
 struct DelayedSpikes {
@@ -29,19 +45,31 @@ struct DelayedSpikes {
   }
 };
 
-// The inputs of all delays, side by side: [T, B, M + 1, words].
+// The inputs of all delays, side by side: [T, B, M + 1, words]; with delays of inputs, each at its own, [T, B, words];
+// with delays of outputs, those of the steps before too, [M + T, B, words].
 struct DelayedInputsArrays {
   DelayedSpikes spikes;
+  int64_t n_taps, steps_before;
+  SharedDelays of_inputs;
+  int64_t n_inputs;
   uint32_t* delayed;
   SYNFIRE_MODEL_FN int64_t count() const {
-    return spikes.n_steps * spikes.batch * (spikes.max_delay + 1) * spikes.words;
+    return (steps_before + spikes.n_steps) * spikes.batch * n_taps * spikes.words;
   }
 };
 SYNFIRE_MODEL_FN void delay_word(const DelayedInputsArrays& arrays, int64_t i) {
   const DelayedSpikes& spikes = arrays.spikes;
-  const int64_t word = i % spikes.words, of_tap = i / spikes.words, n_taps = spikes.max_delay + 1;
-  const int64_t row = of_tap / n_taps, delay = of_tap % n_taps;
-  arrays.delayed[i] = spikes.word(row / spikes.batch - delay, row % spikes.batch * spikes.words + word);
+  const int64_t word = i % spikes.words, of_tap = i / spikes.words;
+  const int64_t row = of_tap / arrays.n_taps, step = row / spikes.batch - arrays.steps_before;
+  const int64_t at = row % spikes.batch * spikes.words + word;
+  if (!arrays.of_inputs) {
+    arrays.delayed[i] = spikes.word(step - of_tap % arrays.n_taps, at);
+    return;
+  }
+  uint32_t bits = 0;
+  for (int64_t k = word * 32; k < arrays.n_inputs && k < word * 32 + 32; ++k)
+    bits |= (spikes.word(step - arrays.of_inputs.of(k), at) >> k % 32 & 1u) << k % 32;
+  arrays.delayed[i] = bits;
 }
 
 // The last M steps of the pass, [M, B, words]; rows that are not active get those of the steps before. Bits beyond the
@@ -108,7 +136,7 @@ SYNFIRE_MODEL_FN DelayTaps delay_taps(double delay, double width, int64_t max_de
 template <class R>
 struct DelayedConnections {
   int64_t n_inputs, n_outputs, padded_inputs, max_delay;
-  R *weights, *delays;   // [N, K]
+  R *weights, *delays;   // [N, K]; delays are null if connections share them: then M is 0
   const R* bias;         // [N]; null: there is none
   const R* width;        // [1]; null: delays are fixed
   const uint32_t* mask;  // words [N, ceil(K / 32)]; null: all connections
@@ -144,6 +172,10 @@ SYNFIRE_MODEL_FN void prepare_delayed(const PrepareDelayedArrays<R>& arrays, int
     return;
   }
   if (!all.has(i)) all.weights[i] = R(0);
+  if (!all.delays) {
+    arrays.whole[all.first_tap(i)] = all.weights[i];
+    return;
+  }
   const R weight = all.weights[i], most = static_cast<R>(all.max_delay);
   if (!(all.delays[i] >= R(0))) all.delays[i] = R(0);
   if (all.delays[i] > most) all.delays[i] = most;
@@ -179,7 +211,7 @@ SYNFIRE_MODEL_FN void find_delayed_gradient(const DelayedGradientArrays<R>& arra
   }
   const bool has = all.has(i);
   const R* const of_taps = arrays.of_planes + all.first_tap(i);
-  const double delay = static_cast<double>(all.delays[i]);
+  const double delay = all.delays ? static_cast<double>(all.delays[i]) : 0.0;
   if (!all.width) return give(arrays.of_weights, i, has ? of_taps[nearest_step(delay) * all.padded_inputs] : R(0));
   if (!has) {
     give(arrays.of_weights, i, R(0));
@@ -198,11 +230,40 @@ SYNFIRE_MODEL_FN void find_delayed_gradient(const DelayedGradientArrays<R>& arra
   give(arrays.of_delays, i, static_cast<R>(static_cast<double>(all.weights[i]) / (width * width) * of_delay));
 }
 
-// Adds the gradients of the delayed inputs of a few steps, [steps, B, M + 1, padded K], to those of the inputs that
-// they were made of: for each element over ascending d. The steps of a pass come in their order.
+// Outputs that arrive later, [T, B, N]: y of step t is that of step t - D[n] of the product, which begins M steps
+// before; and the way back, for steps of the product from the first one on: dL/dy of step t + D[n], or +0 beyond the
+// pass.
+template <class R>
+struct DelayedOutputsArrays {
+  core::Extents extents;  // of what is written
+  SharedDelays delays;
+  bool back;
+  int64_t first_step;  // back: of what is written, which may be before the pass
+  int64_t n_steps_read;
+  const R* from;
+  int64_t from_pitch;
+  R* to;
+  int64_t to_pitch;
+  SYNFIRE_MODEL_FN int64_t count() const { return extents.n_steps * extents.row(); }
+};
+template <class R>
+SYNFIRE_MODEL_FN void delay_output(const DelayedOutputsArrays<R>& arrays, int64_t i) {
+  const int64_t t = i / arrays.extents.row(), at = i % arrays.extents.row();
+  const int64_t delay = arrays.delays.of(at % arrays.extents.n_neurons);
+  const int64_t step = arrays.back ? arrays.first_step + t + delay : arrays.delays.max_delay + t - delay;
+  const bool is_read = step >= 0 && step < arrays.n_steps_read;
+  arrays.to[t * arrays.to_pitch + at] = is_read ? arrays.from[step * arrays.from_pitch + at] : R(0);
+}
+
+// Adds the gradients of the delayed inputs of a few steps, [steps, B, taps, padded K], to those of the inputs that they
+// were made of: for each element over ascending d. The steps of a pass come in their order, or backward, where what
+// they are added to is there already.
 template <class R>
 struct DelayedInputGradientArrays {
-  int64_t batch, n_inputs, padded_inputs, max_delay;
+  int64_t batch, n_inputs, padded_inputs;
+  int64_t max_delay;  // of inputs: 0 with delays of outputs
+  int64_t n_taps;
+  SharedDelays of_inputs;
   int64_t first_step, n_steps;
   const uint32_t* n_active;  // null: all rows
   const R* of_delayed;
@@ -226,9 +287,19 @@ SYNFIRE_MODEL_FN void fold_delayed_gradient(const DelayedInputGradientArrays<R>&
   }
   const auto term = [&](int64_t d) {
     const int64_t row = (t + d - arrays.first_step) * arrays.batch + b;
-    return arrays.of_delayed[(row * (arrays.max_delay + 1) + d) * arrays.padded_inputs + k];
+    return arrays.of_delayed[(row * arrays.n_taps + (arrays.n_taps == 1 ? 0 : d)) * arrays.padded_inputs + k];
   };
   const int64_t end = arrays.first_step + arrays.n_steps - t;
+  if (arrays.of_inputs) {
+    const int64_t delay = arrays.of_inputs.of(k);
+    const bool is_there = t + delay >= arrays.first_step && delay < end;
+    const int64_t first = t < arrays.first_step ? arrays.first_step - t : 0;
+    R found = is_there ? term(delay) : R(0);
+    // Delays of connections add a +0 for each other delay, which makes a -0 a +0.
+    if (first + 1 < end && first < arrays.max_delay) found = R(0) + found;
+    to = is_new ? found : to + found;
+    return;
+  }
   int64_t d = t < arrays.first_step ? arrays.first_step - t : 0;
   R sum = is_new ? term(d++) : to;
   for (; d < end && d <= arrays.max_delay; ++d) sum = sum + term(d);

@@ -20,6 +20,14 @@ __global__ void __launch_bounds__(threads_per_block)
 
 template <class R>
 __global__ void __launch_bounds__(threads_per_block)
+    delay_outputs(const __grid_constant__ DelayedOutputsLaunch<R> launch) {
+  wait_for_previous();
+  const int64_t count = launch.arrays.count();
+  for (int64_t i = first_element(); i < count; i += stride()) operations::delay_output(launch.arrays, i);
+}
+
+template <class R>
+__global__ void __launch_bounds__(threads_per_block)
     prepare_delays(const __grid_constant__ PrepareDelayedLaunch<R> launch) {
   wait_for_previous();
   const int64_t count = launch.arrays.connections.count();
@@ -50,6 +58,12 @@ const void* delayed_inputs_kernel() {
 const void* delayed_history_kernel() {
   return address(keep_delayed_history);
 }
+template <class R>
+const void* delayed_outputs_kernel() {
+  return address(delay_outputs<R>);
+}
+template const void* delayed_outputs_kernel<float>();
+template const void* delayed_outputs_kernel<double>();
 template <class R>
 const void* prepare_delayed_kernel() {
   return address(prepare_delays<R>);

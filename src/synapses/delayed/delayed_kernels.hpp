@@ -20,6 +20,13 @@ struct DelayedHistoryLaunch {
 const void* delayed_history_kernel();
 
 template <class R>
+struct DelayedOutputsLaunch {
+  operations::DelayedOutputsArrays<R> arrays;
+};
+template <class R>
+const void* delayed_outputs_kernel();
+
+template <class R>
 struct PrepareDelayedLaunch {
   operations::PrepareDelayedArrays<R> arrays;
 };

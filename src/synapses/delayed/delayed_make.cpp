@@ -60,10 +60,10 @@ void upload_start(DelayedSynapse& synapse, const double* delays) {
   device.upload(synapse.weights().data, initial_weights<R>(spec.weights).data(), spec.weights.weight_bytes());
   if (spec.weights.has_bias)
     device.upload(synapse.bias().data, initial_biases<R>(spec.weights).data(), spec.weights.bias_bytes());
-  std::vector<R> numbers(static_cast<size_t>(spec.weights.n_weights()));
-  for (int64_t i = 0; i < spec.weights.n_weights(); ++i)
+  std::vector<R> numbers(static_cast<size_t>(spec.n_delays()));
+  for (int64_t i = 0; i < spec.n_delays(); ++i)
     numbers[static_cast<size_t>(i)] = static_cast<R>(delays ? delays[i] : drawn_delay(spec, i));
-  device.upload(synapse.delays().data, numbers.data(), spec.weights.weight_bytes());
+  device.upload(synapse.delays().data, numbers.data(), spec.delay_bytes());
   const auto width = static_cast<R>(spec.width);
   if (spec.learns) device.upload(synapse.width().data, &width, sizeof width);
 }
@@ -75,7 +75,10 @@ DelayedSynapse::DelayedSynapse(Context& context, const DelayedSpec& spec, const 
   device().require(SYNFIRE_MEMORY_DEVICE, spec_.array_bytes());
   const int64_t n_outputs = spec_.n_outputs(), n_inputs = spec_.n_inputs();
   add_array("weight", "weights", true, {n_outputs, n_inputs});
-  add_array("delay", "delays", spec_.learns, {n_outputs, n_inputs});
+  if (spec_.delays_of == DelaysOf::connections)
+    add_array("delay", "delays", spec_.learns, {n_outputs, n_inputs});
+  else
+    add_array("delay", "delays", false, {spec_.n_delays()});
   if (spec_.weights.has_bias) add_array("bias", "bias", true, {n_outputs});
   if (spec_.learns) add_array("width", "width", false, {1});
   mask_ = allocate(spec_.weights.mask_bytes());
@@ -147,7 +150,7 @@ namespace {
 
 // Numbers of the transient arrays that the entries of a pass use.
 constexpr int32_t transient_packed = 1, transient_delayed = 2, transient_planes = 3, transient_bias = 4,
-                  transient_input_gradient = 5;
+                  transient_input_gradient = 5, transient_outputs = 6;
 
 // Gradients of delayed inputs are made for a few steps at a time.
 constexpr int64_t most_gradient_bytes = int64_t{128} << 20;
@@ -162,17 +165,28 @@ Extents extents_of(const SynapsePass& pass) {
 
 DelayedInputs delayed_inputs(DelayedSynapse& synapse, const SynapsePass& pass) {
   const Extents e = extents_of(pass);
-  DelayedInputs op = {&synapse, e, pass.input, {}, pass.history, {}};
+  const DelayedSpec& spec = synapse.spec();
+  DelayedInputs op = {&synapse, e, pass.input, {}, pass.history, synapse.delays_of(DelaysOf::inputs), {}};
   if (pass.input.dtype != SYNFIRE_DTYPE_BITS)
     op.packed = transient_array(transient_packed, SYNFIRE_DTYPE_BITS, {e.n_steps, e.batch, e.words_per_row()});
   op.delayed = transient_array(transient_delayed, SYNFIRE_DTYPE_BITS,
-                               {e.n_steps, e.batch, synapse.spec().n_taps() * synapse.spec().words()});
+                               {spec.steps_before() + e.n_steps, e.batch, spec.n_taps() * spec.words()});
   return op;
+}
+
+// With delays of outputs: [M + T, B, N] of the product, or a few steps of its gradient.
+View transient_steps(const DelayedSynapse& synapse, int64_t n_steps, int64_t batch) {
+  return transient_array(transient_outputs, synapse.dtype(), {n_steps, batch, synapse.n_outputs()});
+}
+DelayedOutputs outputs_back(DelayedSynapse& synapse, int64_t first, int64_t n_steps, const SynapsePass& pass,
+                            const View& grad_output) {
+  return {&synapse,    {n_steps, pass.batch, synapse.n_outputs()},   true, first, pass.n_steps, synapse.delays(),
+          grad_output, transient_steps(synapse, n_steps, pass.batch)};
 }
 
 // The pass of the dense synapse that reads the inputs of all delays.
 SynapsePass plane_pass(DenseSynapse& planes, const SynapsePass& pass, const DelayedInputs& inputs) {
-  SynapsePass of_planes = {{&planes}, pass.n_steps, pass.batch};
+  SynapsePass of_planes = {{&planes}, inputs.delayed.shape[0], pass.batch};
   of_planes.input = inputs.delayed;
   of_planes.n_active = pass.n_active;
   return of_planes;
@@ -185,7 +199,12 @@ int64_t row_operations(const Synapse& synapse) {
 
 void check_gradients(const Synapse& synapse, int64_t n_steps, int64_t batch, bool of_arrays, bool of_input) {
   auto& delayed = const_cast<DelayedSynapse&>(static_cast<const DelayedSynapse&>(synapse));
-  dense_kind.check_gradients(delayed.spread(), n_steps, batch, of_arrays, of_input);
+  dense_kind.check_gradients(delayed.spread(), delayed.spec().steps_before() + n_steps, batch, of_arrays, of_input);
+}
+
+OperationList keep_history(const SynapsePass& pass) {
+  return {
+      DelayedHistory{&delayed_of(pass), extents_of(pass), pass.input, pass.history, pass.next_history, pass.n_active}};
 }
 
 OperationList product(const SynapsePass& pass, const View& output) {
@@ -193,10 +212,26 @@ OperationList product(const SynapsePass& pass, const View& output) {
   const DelayedInputs inputs = delayed_inputs(synapse, pass);
   OperationList operations = {inputs};
   DenseSynapse& planes = pass.rounded ? synapse.whole() : synapse.spread();
-  append(operations, dense_kind.product(plane_pass(planes, pass, inputs), output));
-  if (pass.next_history)
-    operations.push_back(
-        DelayedHistory{&synapse, extents_of(pass), inputs.words(), pass.history, pass.next_history, pass.n_active});
+  const SynapsePass of_planes = plane_pass(planes, pass, inputs);
+  if (synapse.spec().delays_of == DelaysOf::outputs) {
+    const View early = transient_steps(synapse, of_planes.n_steps, pass.batch);
+    append(operations, dense_kind.product(of_planes, early));
+    operations.push_back(DelayedOutputs{&synapse,
+                                        {pass.n_steps, pass.batch, synapse.n_outputs()},
+                                        false,
+                                        0,
+                                        of_planes.n_steps,
+                                        synapse.delays(),
+                                        early,
+                                        output});
+  } else {
+    append(operations, dense_kind.product(of_planes, output));
+  }
+  if (pass.next_history) {
+    SynapsePass of_words = pass;
+    of_words.input = inputs.words();
+    append(operations, keep_history(of_words));
+  }
   synapse.own_planes(operations);
   return operations;
 }
@@ -206,7 +241,14 @@ OperationList gradients(const SynapsePass& pass, const View& grad_output, bool a
   const DelayedSpec& spec = synapse.spec();
   const DelayedInputs inputs = delayed_inputs(synapse, pass);
   OperationList operations = {inputs};
-  OperationList dense = dense_kind.gradients(plane_pass(synapse.spread(), pass, inputs), grad_output, false);
+  const SynapsePass of_product = plane_pass(synapse.spread(), pass, inputs);
+  View of_outputs = grad_output;
+  if (spec.delays_of == DelaysOf::outputs) {
+    const DelayedOutputs back = outputs_back(synapse, -spec.max_delay, of_product.n_steps, pass, grad_output);
+    of_outputs = back.to;
+    operations.push_back(back);
+  }
+  OperationList dense = dense_kind.gradients(of_product, of_outputs, false);
   auto& plane_gradient = *static_cast<DenseWeightGradient*>(dense.front().data());
   plane_gradient.weight_gradient =
       transient_array(transient_planes, spec.dtype(), {spec.n_outputs(), spec.planes.n_inputs});
@@ -216,7 +258,7 @@ OperationList gradients(const SynapsePass& pass, const View& grad_output, bool a
                               plane_gradient.weight_gradient,
                               spec.weights.has_bias ? plane_gradient.bias_gradient : View{},
                               synapse.weights(),
-                              synapse.delays(),
+                              synapse.delays_of(DelaysOf::connections),
                               synapse.width(),
                               synapse.mask(),
                               synapse.weight_gradient(),
@@ -240,6 +282,27 @@ View steps_of(const View& sequence, int64_t first, int64_t count) {
   return steps;
 }
 
+// Adds the operations for these steps of the pass.
+void add_input_gradient(OperationList& operations, const SynapsePass& pass, int64_t first, int64_t count,
+                        const View& grad_output, const View& grad_input, bool add) {
+  DelayedSynapse& synapse = delayed_of(pass);
+  const DelayedSpec& spec = synapse.spec();
+  const View of_delayed =
+      transient_array(transient_input_gradient, spec.dtype(), {count, pass.batch, spec.planes.n_inputs});
+  SynapsePass of_planes = {{&synapse.spread()}, count, pass.batch};
+  of_planes.n_active = pass.n_active;
+  View of_outputs = steps_of(grad_output, first, count);
+  if (spec.delays_of == DelaysOf::outputs) {
+    const DelayedOutputs back = outputs_back(synapse, first, count, pass, grad_output);
+    of_outputs = back.to;
+    operations.push_back(back);
+  }
+  append(operations, dense_kind.input_gradient(of_planes, of_outputs, of_delayed, false));
+  operations.push_back(DelayedInputGradient{&synapse, extents_of(pass), first, count,
+                                            synapse.delays_of(DelaysOf::inputs), of_delayed, grad_input, pass.n_active,
+                                            add});
+}
+
 OperationList input_gradient(const SynapsePass& pass, const View& grad_output, const View& grad_input, bool add) {
   DelayedSynapse& synapse = delayed_of(pass);
   const DelayedSpec& spec = synapse.spec();
@@ -248,17 +311,17 @@ OperationList input_gradient(const SynapsePass& pass, const View& grad_output, c
   View to = grad_input;
   to.passed_on = true;  // from each of its writers to the next one
   OperationList operations;
-  for (int64_t first = 0; first < pass.n_steps; first += at_once) {
-    const int64_t count = std::min(at_once, pass.n_steps - first);
-    const View of_delayed =
-        transient_array(transient_input_gradient, spec.dtype(), {count, pass.batch, spec.planes.n_inputs});
-    SynapsePass of_planes = {{&synapse.spread()}, count, pass.batch};
-    of_planes.n_active = pass.n_active;
-    append(operations, dense_kind.input_gradient(of_planes, steps_of(grad_output, first, count), of_delayed, false));
-    operations.push_back(
-        DelayedInputGradient{&synapse, extents_of(pass), first, count, of_delayed, to, pass.n_active, add});
-  }
+  for (int64_t first = 0; first < pass.n_steps; first += at_once)
+    add_input_gradient(operations, pass, first, std::min(at_once, pass.n_steps - first), grad_output, to, add);
   synapse.own_planes(operations);
+  return operations;
+}
+
+OperationList input_gradient_of_step(const SynapsePass& pass, int64_t step, const View& grad_output,
+                                     const View& grad_input) {
+  OperationList operations;
+  add_input_gradient(operations, pass, step, 1, grad_output, grad_input, true);
+  delayed_of(pass).own_planes(operations);
   return operations;
 }
 
@@ -268,7 +331,7 @@ OperationList derive(Synapse& derived) {
   PrepareDelayed op = {};
   op.synapse = &synapse;
   op.weights = synapse.weights();
-  op.delays = synapse.delays();
+  op.delays = synapse.delays_of(DelaysOf::connections);
   op.bias = synapse.bias();
   op.width = synapse.width();
   op.mask = synapse.mask();
@@ -305,13 +368,17 @@ std::string label_text(const DelayedSynapse& synapse) {
 
 }  // namespace
 
-const SynapseKind delayed_kind = {"delayed", array_names, true,           false,  row_operations, check_gradients,
-                                  product,   gradients,   input_gradient, derive, rounding,       nullptr};
+const SynapseKind delayed_kind = {"delayed",       array_names, true,      false,          row_operations,
+                                  check_gradients, product,     gradients, input_gradient, derive,
+                                  rounding,        nullptr,     false,     keep_history,   input_gradient_of_step};
 
 OperationLabel label(const DelayedInputs& op) {
   return {nullptr, label_text(op.extents, *op.synapse)};
 }
 OperationLabel label(const DelayedHistory& op) {
+  return {nullptr, label_text(op.extents, *op.synapse)};
+}
+OperationLabel label(const DelayedOutputs& op) {
   return {nullptr, label_text(op.extents, *op.synapse)};
 }
 OperationLabel label(const PrepareDelayed& op) {

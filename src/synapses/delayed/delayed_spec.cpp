@@ -32,9 +32,19 @@ synfire_synapse_desc dense_desc_of(const synfire_delayed_desc& desc) {
 
 // After the matrix of the weights has been checked.
 DenseSpec planes_of(const synfire_delayed_desc& desc) {
-  if (desc.max_delay < 1 || desc.max_delay > longest_delay)
-    fail_argument("SYN-SYNAPSE-DELAY", "desc.max_delay is %d; 1 to 255 are allowed", desc.max_delay);
-  const int64_t n_taps = desc.max_delay + int64_t{1}, padded = (desc.n_inputs + 31) / 32 * 32;
+  if (desc.delays_of < SYNFIRE_DELAYS_OF_CONNECTIONS || desc.delays_of > SYNFIRE_DELAYS_OF_OUTPUTS)
+    fail_argument("SYN-SYNAPSE-DELAY",
+                  "desc.delays_of is %d; allowed are SYNFIRE_DELAYS_OF_CONNECTIONS (0), _INPUTS (1) and _OUTPUTS (2)",
+                  desc.delays_of);
+  const auto of = static_cast<DelaysOf>(desc.delays_of);
+  if (desc.max_delay < 1 || desc.max_delay > longest_delay(of))
+    fail_argument("SYN-SYNAPSE-DELAY", "desc.max_delay is %d; 1 to %lld are allowed with delays of %s", desc.max_delay,
+                  static_cast<long long>(longest_delay(of)),
+                  of == DelaysOf::connections ? "connections"
+                  : of == DelaysOf::inputs    ? "inputs"
+                                              : "outputs");
+  const int64_t n_taps = of == DelaysOf::connections ? desc.max_delay + int64_t{1} : 1,
+                padded = (desc.n_inputs + 31) / 32 * 32;
   if (padded > most_plane_inputs / n_taps)
     fail_argument(
         "SYN-SYNAPSE-INPUTS",
@@ -64,20 +74,31 @@ void check_width(const char* name, double width) {
 }
 
 DelayedSpec::DelayedSpec(const synfire_delayed_desc& desc)
-    : weights(dense_desc_of(desc)), planes(planes_of(desc)), max_delay(desc.max_delay), learns(desc.learn_delays == 1) {
+    : weights(dense_desc_of(desc)),
+      planes(planes_of(desc)),
+      max_delay(desc.max_delay),
+      delays_of(static_cast<DelaysOf>(desc.delays_of)),
+      learns(desc.learn_delays == 1) {
   check_flag(desc.learn_delays, "SYN-SYNAPSE-FLAG", "desc.learn_delays");
+  if (learns && delays_of != DelaysOf::connections)
+    fail_argument("SYN-SYNAPSE-DELAY",
+                  "desc.learn_delays is 1 and desc.delays_of %d; delays of inputs and of outputs are fixed",
+                  desc.delays_of);
   if (!learns && desc.width != 0)
     fail_argument("SYN-SYNAPSE-WIDTH", "desc.width is %g; it must be 0 unless desc.learn_delays is 1", desc.width);
   width = !learns ? 0 : desc.width == 0 ? static_cast<double>(max_delay) / 2 : desc.width;
   if (learns) check_width("desc.width", width);
-  const auto n_delays = static_cast<uint64_t>(weights.n_weights());
-  if (desc.delays ? desc.delays_length != n_delays : desc.delays_length != 0)
+  const auto wanted = static_cast<uint64_t>(n_delays());
+  if (desc.delays ? desc.delays_length != wanted : desc.delays_length != 0)
     fail_argument("SYN-SYNAPSE-DELAY", "desc.delays_length is %llu; it must be %llu, %s",
                   static_cast<unsigned long long>(desc.delays_length),
-                  static_cast<unsigned long long>(desc.delays ? n_delays : 0),
-                  desc.delays ? "one number for each connection" : "because desc.delays is null");
+                  static_cast<unsigned long long>(desc.delays ? wanted : 0),
+                  !desc.delays                         ? "because desc.delays is null"
+                  : delays_of == DelaysOf::connections ? "one number for each connection"
+                  : delays_of == DelaysOf::inputs      ? "one number for each input"
+                                                       : "one number for each output");
   if (!desc.delays) return;
-  for (int64_t i = 0; i < weights.n_weights(); ++i) check_delay(*this, "desc.delays", i, desc.delays[i]);
+  for (int64_t i = 0; i < n_delays(); ++i) check_delay(*this, "desc.delays", i, desc.delays[i]);
 }
 
 uint64_t DelayedSpec::derived_bytes() const {

@@ -72,6 +72,19 @@ class ExactTile {
     else
       kernels_.finish(output, sums, static_cast<const int32_t*>(op_.bias_on_grid.data) + first, grid, count(tile));
   }
+  // clear(), add() and finish().
+  void multiply(const int32_t* list, int n_listed, int64_t tile, int64_t t, int64_t b) const {
+    const int64_t first = tile * product_tile;
+    if (!kept_)
+      return kernels_.multiply_listed(row(tile, t, b), static_cast<const int32_t*>(op_.table.data) + first,
+                                      spec_.table_pitch(), list, n_listed,
+                                      static_cast<const int32_t*>(op_.bias_on_grid.data) + first,
+                                      static_cast<const int32_t*>(op_.grid.data) + first, count(tile));
+    double sums[product_tile];
+    clear(sums, tile);
+    add(sums, tile, list, n_listed);
+    finish(sums, tile, t, b);
+  }
   void write_zeros(int64_t tile, int64_t t, int64_t b) const { std::fill_n(row(tile, t, b), count(tile), 0.0f); }
 
  private:
@@ -91,50 +104,81 @@ class ExactTile {
 // Lists of the inputs that fire in a few steps serve all tiles of an item, because making them takes time too.
 constexpr int listed_steps = 8;
 constexpr int64_t tiles_of_an_item = 4;
-// Fewer items are divided further, so that threads can share them.
+// Fewer items are divided further, so that threads can share them; one thread does all tiles in one item.
 constexpr int64_t enough_items = 64;
 
-// An item needs this memory, which is too large for a stack.
+// An item needs this memory, which is too large for a stack; one of a step needs the list of its inputs.
 constexpr int64_t most_listed = int64_t{32} * SpikeWords::most_words;
+constexpr int64_t most_of_step = 1 << 16;
 struct ShortItem {
   int32_t lists[listed_steps][most_listed];
+  int32_t slack[host::list_slack];
 };
 struct LongItem {
   double sums[32][product_tile];
-  int32_t list[most_listed];
+  int32_t list[most_listed + host::list_slack];
 };
 
 struct ExactItems {
-  bool is_long;
-  int64_t of_item, across, count;  // tiles of an item, items of a block of steps, all items
+  enum class Kind { step, few_inputs, many_inputs } kind;
+  bool share;
+  int64_t n_inputs, of_item, across, count;  // tiles of an item, items of a block of steps, all items
 
-  explicit ExactItems(const DenseProduct& op) {
-    const DenseSpec& spec = op.synapse->spec();
+  explicit ExactItems(const DenseProduct& op) : share(wants_threads(op)), n_inputs(op.synapse->spec().n_inputs) {
     const int64_t n_blocks = pieces(op.extents.n_steps, 32) * op.extents.batch,
-                  n_tiles = pieces(spec.n_outputs, product_tile);
-    is_long = spec.n_inputs > most_listed;
-    of_item = is_long || n_blocks * pieces(n_tiles, tiles_of_an_item) < enough_items ? 1 : tiles_of_an_item;
-    across = pieces(n_tiles, of_item);
+                  n_tiles = pieces(op.synapse->spec().n_outputs, product_tile);
+    kind = op.extents.n_steps == 1 && n_inputs <= most_of_step && op.input.dtype == SYNFIRE_DTYPE_BITS && !op.kept.mask
+               ? Kind::step
+           : n_inputs > most_listed ? Kind::many_inputs
+                                    : Kind::few_inputs;
+    of_item = kind == Kind::many_inputs                                     ? 1
+              : !share                                                      ? n_tiles
+              : n_blocks * pieces(n_tiles, tiles_of_an_item) < enough_items ? 1
+                                                                            : tiles_of_an_item;
+    across = of_item == n_tiles ? 1 : pieces(n_tiles, of_item);
     count = n_blocks * across;
   }
-  uint64_t bytes_of_place() const { return is_long ? sizeof(LongItem) : sizeof(ShortItem); }
+  uint64_t bytes_of_place() const {
+    return kind == Kind::step          ? static_cast<uint64_t>(n_inputs + host::list_slack) * sizeof(int32_t)
+           : kind == Kind::many_inputs ? sizeof(LongItem)
+                                       : sizeof(ShortItem);
+  }
 };
+
+// One step of packed spikes: no weight is read twice. A small one waits for divisions and copies more than for sums.
+void run_step(const DenseProduct& op, const ExactItems& items, host::Launcher& launcher) {
+  const host::SynapseKernels& kernels = SYNFIRE_SELECT_LEVEL(synapse_kernels);
+  const DenseSpec& spec = op.synapse->spec();
+  const int64_t active = active_rows(op), columns = items.of_item * product_tile, pitch = spec.table_pitch();
+  launcher.for_each_placed_range(items.count, items.share, [&](int64_t begin, int64_t end, int64_t place) {
+    int32_t* const list = place_of<int32_t>(op.host_places, place, items.bytes_of_place());
+    for (int64_t item = begin; item < end; ++item) {
+      const int64_t b = items.across == 1 ? item : item / items.across, first = (item - b * items.across) * columns,
+                    count = std::min(columns, spec.n_outputs - first);
+      float* const output = row_of<float>(op.output, 0, b, spec.n_outputs) + first;
+      if (b >= active) {
+        std::fill_n(output, count, 0.0f);
+        continue;
+      }
+      const auto* const words = static_cast<const uint32_t*>(op.input.data) + b * op.extents.words_per_row();
+      const int n_listed = kernels.list_spikes(list, words, static_cast<int>(spec.n_inputs), 0);
+      kernels.multiply_listed(output, static_cast<const int32_t*>(op.table.data) + first, pitch, list, n_listed,
+                              static_cast<const int32_t*>(op.bias_on_grid.data) + first,
+                              static_cast<const int32_t*>(op.grid.data) + first, count);
+    }
+  });
+}
 
 // Up to 1,024 inputs: each step is done at once.
 void run_item(const ExactTile& tiles, SpikeWords& words, int64_t step, int n_steps, int64_t b, int64_t first_tile,
               int64_t end_tile, ShortItem& item) {
   int counts[listed_steps];
-  double sums[product_tile];
   words.read(step, b, 0);
   for (int t = 0; t < n_steps; t += listed_steps) {
     const int now = std::min(listed_steps, n_steps - t);
     for (int i = 0; i < now; ++i) counts[i] = words.list(t + i, 0, item.lists[i]);
     for (int64_t tile = first_tile; tile < end_tile; ++tile)
-      for (int i = 0; i < now; ++i) {
-        tiles.clear(sums, tile);
-        tiles.add(sums, tile, item.lists[i], counts[i]);
-        tiles.finish(sums, tile, step + t + i, b);
-      }
+      for (int i = 0; i < now; ++i) tiles.multiply(item.lists[i], counts[i], tile, step + t + i, b);
   }
 }
 
@@ -150,12 +194,13 @@ void run_long_item(const ExactTile& tiles, SpikeWords& words, int64_t n_inputs, 
 }
 
 void run_exact(const DenseProduct& op, host::Launcher& launcher) {
+  const ExactItems items(op);
+  if (items.kind == ExactItems::Kind::step) return run_step(op, items, launcher);
   const Extents& e = op.extents;
-  const int64_t active = active_rows(op), n_inputs = op.synapse->spec().n_inputs;
+  const int64_t active = active_rows(op);
   const KeptInputs<float> kept(op.kept, e);
   const ExactTile tiles(op, kept);
-  const ExactItems items(op);
-  launcher.for_each_placed_range(items.count, wants_threads(op), [&](int64_t begin, int64_t end, int64_t place) {
+  launcher.for_each_placed_range(items.count, items.share, [&](int64_t begin, int64_t end, int64_t place) {
     SpikeWords words(op.input, e, kept);
     const uint64_t bytes = items.bytes_of_place();
     for (int64_t item = begin; item < end; ++item) {
@@ -166,8 +211,8 @@ void run_exact(const DenseProduct& op, host::Launcher& launcher) {
       if (b >= active) {
         for (int t = 0; t < n_steps; ++t)
           for (int64_t tile = first; tile < last; ++tile) tiles.write_zeros(tile, step + t, b);
-      } else if (items.is_long) {
-        run_long_item(tiles, words, n_inputs, step, n_steps, b, first,
+      } else if (items.kind == ExactItems::Kind::many_inputs) {
+        run_long_item(tiles, words, items.n_inputs, step, n_steps, b, first,
                       *place_of<LongItem>(op.host_places, place, bytes));
       } else {
         run_item(tiles, words, step, n_steps, b, first, last, *place_of<ShortItem>(op.host_places, place, bytes));

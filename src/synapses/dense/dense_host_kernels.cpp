@@ -12,6 +12,17 @@ using namespace synfire::model;
 // Registers for sums: those that remain beside loaded values.
 constexpr int sum_registers = 8;
 constexpr int most_ints = sum_registers * ints;
+// Columns of a row whose sums are in the first-level cache, and fewer that are summed in registers.
+constexpr int row_columns = 1024, most_columns_of_registers = 256;
+
+// Any number if no bit is set.
+SYNFIRE_MODEL_FN int32_t trailing_zeros(u64 bits) {
+#if defined(__BMI__)
+  return static_cast<int32_t>(__builtin_ia32_tzcnt_u64(bits));
+#else
+  return __builtin_ctzll(bits | u64{1} << 63);
+#endif
+}
 
 // ---- weights on their grid ------------------------------------------------------------------------------------------
 
@@ -43,6 +54,110 @@ SYNFIRE_MODEL_FN void sum_listed(Ints (&sums)[n], const int32_t* table, int64_t 
   }
 }
 
+// Eight numbers are written for each pair of words, whatever fires: a loop of unknown length is mispredicted once for
+// each pair, which takes longer than the numbers.
+int list_spikes(int32_t* list, const uint32_t* words, int n_inputs, int32_t first) {
+  static_assert(list_slack == 8);
+  int count = 0;
+  for (int i = 0; i < n_inputs; i += 64, words += 2, first += 64) {
+    const int left = n_inputs - i;
+    u64 fired = left > 32 ? words[0] | u64{words[1]} << 32 : words[0];
+    if (left < 64) fired &= (u64{1} << left) - 1;
+    if (fired == 0) continue;
+    const int now = __builtin_popcountll(fired);
+    int32_t* to = list + count;
+    count += now;
+#pragma GCC unroll 8
+    for (int k = 0; k < list_slack; ++k, fired &= fired - 1) to[k] = first + trailing_zeros(fired);
+    for (to += list_slack; fired != 0; fired &= fired - 1) *to++ = first + trailing_zeros(fired);
+  }
+  return count;
+}
+
+template <int n, bool add>
+void sum_rows(int32_t* sums, const int32_t* table, int64_t pitch, const int32_t* list, int width) {
+  const int32_t* rows[n];
+  for (int r = 0; r < n; ++r) rows[r] = table + list[r] * pitch;
+  for (int i = 0; i < width; i += ints) {
+    Ints sum = load_ints(rows[0] + i);
+#pragma GCC unroll 4
+    for (int r = 1; r < n; ++r) sum += load_ints(rows[r] + i);
+    store_ints(sums + i, add ? sum + load_ints(sums + i) : sum);
+  }
+}
+
+// Sums of up to most_addends listed rows. Few columns are summed in registers. Many are summed row by row, because the
+// same columns of many long rows are far apart, at distances that can share one set of the first-level cache.
+void sum_listed_rows(int32_t* sums, const int32_t* table, int64_t pitch, const int32_t* list, int count, int width) {
+  if (width <= most_columns_of_registers || count == 0) {
+    const auto sum = [&]<int n>(int i) {
+      Ints found[n];
+      sum_listed(found, table + i, pitch, list, count);
+      for (int64_t k = 0; k < n; ++k) store_ints(sums + i + k * ints, found[k]);
+    };
+    int i = 0;
+    for (; i + most_ints <= width; i += most_ints) sum.template operator()<sum_registers>(i);
+    for (; i < width; i += 32) sum.template operator()<32 / ints>(i);
+    return;
+  }
+  const int first = (count - 1) % 4 + 1;
+  constexpr auto set = [](int n) {
+    return n == 1 ? sum_rows<1, false> : n == 2 ? sum_rows<2, false> : n == 3 ? sum_rows<3, false> : sum_rows<4, false>;
+  };
+  set(first)(sums, table, pitch, list, width);
+  for (int at = first; at < count; at += 4) sum_rows<4, true>(sums, table, pitch, list + at, width);
+}
+
+template <class S>
+void finish_sums(float* __restrict output, const S* __restrict sums, const int32_t* __restrict bias,
+                 const int32_t* __restrict grid, int count) {
+  for (int i = 0; i < count; ++i)
+    output[i] = static_cast<float>(static_cast<double>(sums[i]) + static_cast<double>(bias[i])) * power_of_two(grid[i]);
+}
+
+// The same of 32-bit sums. With the bias they nearly always fit 32 bits, and the grid is hardly ever that of subnormal
+// numbers: one bit says whether a number must be done again.
+void finish_sums(float* __restrict output, const int32_t* __restrict sums, const int32_t* __restrict bias,
+                 const int32_t* __restrict grid, int count) {
+  u32 again = 0;
+  for (int i = 0; i < count; ++i) {
+    const u32 sum = static_cast<u32>(sums[i]), own = static_cast<u32>(bias[i]), both = sum + own,
+              above = static_cast<u32>(grid[i]) + 126u;
+    again |= ((sum ^ both) & (own ^ both)) | above;
+    output[i] = static_cast<float>(static_cast<s32>(both)) * from_bits((above + 1u) << 23);
+  }
+  if (again >> 31 != 0) finish_sums<int32_t>(output, sums, bias, grid, count);
+}
+
+// More rows than a 32-bit sum takes.
+[[gnu::noinline]] void multiply_many(float* output, const int32_t* table, int64_t pitch, const int32_t* list,
+                                     int n_listed, const int32_t* bias, const int32_t* grid, int count, int width) {
+  alignas(64) int32_t sums[row_columns];
+  alignas(64) double totals[row_columns];
+  for (int i = 0; i < width; ++i) totals[i] = 0;
+  for (int at = 0; at < n_listed; at += most_addends) {
+    const int now = n_listed - at < most_addends ? n_listed - at : most_addends;
+    sum_listed_rows(sums, table, pitch, list + at, now, width);
+    for (int i = 0; i < width; ++i) totals[i] += static_cast<double>(sums[i]);
+  }
+  finish_sums(output, totals, bias, grid, count);
+}
+
+void multiply_listed(float* output, const int32_t* table, int64_t pitch, const int32_t* list, int n_listed,
+                     const int32_t* bias, const int32_t* grid, int64_t n_outputs) {
+  alignas(64) int32_t sums[row_columns];
+  for (int64_t at = 0; at < n_outputs; at += row_columns) {
+    const int count = static_cast<int>(n_outputs - at < row_columns ? n_outputs - at : row_columns);
+    const int width = (count + 31) / 32 * 32;
+    if (n_listed > most_addends) {
+      multiply_many(output + at, table + at, pitch, list, n_listed, bias + at, grid + at, count, width);
+      continue;
+    }
+    sum_listed_rows(sums, table + at, pitch, list, n_listed, width);
+    finish_sums(output + at, sums, bias + at, grid + at, count);
+  }
+}
+
 template <int n>
 void add_listed_columns(double* sums, const int32_t* table, int64_t pitch, const int32_t* list, int count) {
   Ints found[n];
@@ -65,8 +180,7 @@ void add_listed(double* sums, const int32_t* table, int64_t pitch, const int32_t
 }
 
 void finish(float* output, const double* sums, const int32_t* bias, const int32_t* grid, int count) {
-  for (int i = 0; i < count; ++i)
-    output[i] = static_cast<float>(sums[i] + static_cast<double>(bias[i])) * power_of_two(grid[i]);
+  finish_sums(output, sums, bias, grid, count);
 }
 
 void finish_kept(float* output, const double* sums, const float* bias, const int32_t* grid, float factor, int count) {
@@ -317,6 +431,8 @@ constexpr ChainKernels<R> chain_kernels = {add_chain<R>, add_block<R>};
 
 extern const SynapseKernels synapse_kernels = {largest_weight,
                                                put_weights_on_grid,
+                                               list_spikes,
+                                               multiply_listed,
                                                add_listed,
                                                finish,
                                                finish_kept,

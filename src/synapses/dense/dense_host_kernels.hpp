@@ -17,6 +17,7 @@ inline constexpr int most_products = 128;
 inline constexpr int chain_rows = 4;
 inline constexpr int split_length = 64;
 inline constexpr int sum_tile = 32;
+inline constexpr int list_slack = 8;
 
 template <class R>
 struct ChainKernels {
@@ -34,6 +35,13 @@ struct SynapseKernels {
   // on_grid[i] = weights[i] * factor / 2^grid, rounded, without the lower `dropped` bits.
   void (*put_weights_on_grid)(int32_t* on_grid, const float* weights, float factor, int32_t grid, int32_t dropped,
                               int64_t count);
+  // Lists first + i for every set bit i of the words, and returns their number. The list has room for `list_slack`
+  // more.
+  int (*list_spikes)(int32_t* list, const uint32_t* words, int n_words, int32_t first);
+  // output[i] = (bias[i] + the sum over the listed rows of table[row * pitch + i]) * 2^grid[i], exactly, for `count`
+  // outputs.
+  void (*multiply_listed)(float* output, const int32_t* table, int64_t pitch, const int32_t* list, int n_listed,
+                          const int32_t* bias, const int32_t* grid, int64_t count);
   // sums[i] += the sum over the listed rows of table[row * pitch + i], exactly.
   void (*add_listed)(double* sums, const int32_t* table, int64_t pitch, const int32_t* list, int count, int width);
   // output[i] = (sums[i] + bias[i]) * 2^grid[i], for `count` outputs.

@@ -52,34 +52,43 @@ class SpikeWords {
   void read(int64_t step, int64_t row, int64_t first) {
     n_steps_ = static_cast<int>(std::min<int64_t>(32, extents_.n_steps - step));
     n_words_ = static_cast<int>(std::min<int64_t>(most_words, extents_.words_per_row() - first / 32));
+    if (storage_ == SpikeStorage::bits) return read_words(step, row, first);
     for (int j = 0; j < n_words_; ++j) {
       const int64_t input = first + int64_t{32} * j;
       const Place at = {step, row, input, n_steps_,
                         static_cast<int>(std::min<int64_t>(32, extents_.n_neurons - input))};
       const uint32_t counts = lowest(at.neurons) & kept_.word(row, input / 32);
-      if (storage_ == SpikeStorage::bits) {
-        for (int t = 0; t < n_steps_; ++t) words_[t][j] = *bits_word(array_, extents_, at, t) & counts;
-        continue;
-      }
       Block block = operations::read(storage_, array_, extents_, at);
       transpose(block);
       for (int t = 0; t < n_steps_; ++t) words_[t][j] = block.words[t] & counts;
     }
   }
   int n_steps() const { return n_steps_; }
+  // The inputs that fire in one of these steps; the list has room for host::list_slack more.
   int list(int step, int64_t first, int32_t* inputs) const {
-    int count = 0;
-    for (int j = 0; j < n_words_; ++j)
-      for (uint32_t word = words_[step][j]; word != 0; word &= word - 1)
-        inputs[count++] = static_cast<int32_t>(first) + 32 * j + std::countr_zero(word);
-    return count;
+    return kernels_.list_spikes(inputs, words_[step], count_from(first), static_cast<int32_t>(first));
   }
 
  private:
+  int count_from(int64_t first) const {
+    return static_cast<int>(std::min<int64_t>(int64_t{32} * most_words, extents_.n_neurons - first));
+  }
+  const uint32_t* words_of(int64_t step, int64_t row, int64_t first) const {
+    return static_cast<const uint32_t*>(array_.data) + step * array_.pitch + row * extents_.words_per_row() +
+           first / 32;
+  }
+  void read_words(int64_t step, int64_t row, int64_t first) {
+    for (int t = 0; t < n_steps_; ++t) {
+      const uint32_t* const from = words_of(step + t, row, first);
+      for (int j = 0; j < n_words_; ++j) words_[t][j] = from[j] & kept_.word(row, first / 32 + j);
+    }
+  }
+
   SpikeArray array_;
   SpikeStorage storage_;
   const Extents& extents_;
   const KeptInputs<float>& kept_;
+  const host::SynapseKernels& kernels_ = SYNFIRE_SELECT_LEVEL(synapse_kernels);
   int n_steps_ = 0, n_words_ = 0;
   uint32_t words_[32][most_words];
 };

@@ -154,6 +154,27 @@ OperationList synapse_backward(Synapse& synapse, const SynapseBackwardRequest& r
   return operations;
 }
 
+OperationList synapse_history(Synapse& synapse, const SynapseHistoryRequest& request) {
+  const Extents e = input_extents(synapse, request.n_steps, request.batch);
+  SynapsePass pass = {{&synapse}, e.n_steps, e.batch};
+  pass.input = input_view(synapse, *request.inputs, "desc.input", e);
+  pass.n_active = n_active_view(request.n_active);
+  pass.history = history_view(synapse, request.history, "desc.history", e.batch);
+  pass.next_history = history_view(synapse, request.next_history, "desc.next_history", e.batch);
+  return synapse.kind().keep_history(pass);
+}
+
+OperationList synapse_backward_of_step(Synapse& synapse, const SynapseBackwardRequest& request, int64_t step) {
+  const Extents e = input_extents(synapse, request.n_steps, request.batch);
+  synapse.kind().check_gradients(synapse, 1, e.batch, false, true);
+  const Extents outputs = checked_extents({e.n_steps, e.batch, synapse.n_outputs()});
+  SynapsePass pass = {{&synapse}, e.n_steps, e.batch};
+  pass.n_active = n_active_view(request.n_active);
+  const View grad_output = numbers(synapse, *request.grad_output, "desc.grad_output", outputs),
+             grad_input = numbers(synapse, *request.grad_input, "desc.grad_input", e);
+  return synapse.kind().input_gradient_of_step(pass, step, grad_output, grad_input);
+}
+
 void record_synapse_backward(Graph& graph, Synapse& synapse, const SynapseBackwardRequest& request) {
   graph.record([&](Recorder&) { return synapse_backward(synapse, request); });
 }

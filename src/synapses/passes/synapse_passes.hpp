@@ -33,6 +33,19 @@ struct SynapseBackwardRequest {
 core::OperationList synapse_backward(core::Synapse& synapse, const SynapseBackwardRequest& request);
 void record_synapse_backward(core::Graph& graph, core::Synapse& synapse, const SynapseBackwardRequest& request);
 
+// ---- steps of a synapse with delays, in a cycle of a network --------------------------------------------------------
+
+// The history of the next pass, from the packed inputs of all steps.
+struct SynapseHistoryRequest {
+  int64_t n_steps, batch;
+  core::Buffer *inputs, *history, *next_history, *n_active;  // n_active may be null
+};
+core::OperationList synapse_history(core::Synapse& synapse, const SynapseHistoryRequest& request);
+// Adds to grad_input, of all steps, what a step of grad_output gives, from the last one to the first. It reads neither
+// the input nor the history.
+core::OperationList synapse_backward_of_step(core::Synapse& synapse, const SynapseBackwardRequest& request,
+                                             int64_t step);
+
 // ---- checks, also for passes of layers ------------------------------------------------------------------------------
 
 // Spikes in any format, counts in u8, or values that a synapse of this type reads: [T, B, K].

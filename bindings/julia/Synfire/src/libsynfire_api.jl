@@ -281,6 +281,9 @@ const SYNFIRE_INITIALIZATION_ZERO = Int32(2)
 const SYNFIRE_SCOPE_NEURON = Int32(0)
 const SYNFIRE_SCOPE_CHANNEL = Int32(1)
 const SYNFIRE_SCOPE_LAYER = Int32(2)
+const SYNFIRE_DELAYS_OF_CONNECTIONS = Int32(0)
+const SYNFIRE_DELAYS_OF_INPUTS = Int32(1)
+const SYNFIRE_DELAYS_OF_OUTPUTS = Int32(2)
 const SYNFIRE_SCHEDULE_CONSTANT = Int32(0)
 const SYNFIRE_SCHEDULE_COSINE = Int32(1)
 const SYNFIRE_SCHEDULE_STEP = Int32(2)
@@ -345,6 +348,7 @@ const bound_names = (Symbol("lower") => SYNFIRE_BOUND_LOWER, Symbol("upper") => 
 const input_names = (Symbol("spikes") => SYNFIRE_INPUT_SPIKES, Symbol("values") => SYNFIRE_INPUT_VALUES, Symbol("counts") => SYNFIRE_INPUT_COUNTS,)
 const initialization_names = (Symbol("uniform") => SYNFIRE_INITIALIZATION_UNIFORM, Symbol("normal") => SYNFIRE_INITIALIZATION_NORMAL, Symbol("zero") => SYNFIRE_INITIALIZATION_ZERO,)
 const scope_names = (Symbol("neuron") => SYNFIRE_SCOPE_NEURON, Symbol("channel") => SYNFIRE_SCOPE_CHANNEL, Symbol("layer") => SYNFIRE_SCOPE_LAYER,)
+const delays_of_names = (Symbol("connections") => SYNFIRE_DELAYS_OF_CONNECTIONS, Symbol("inputs") => SYNFIRE_DELAYS_OF_INPUTS, Symbol("outputs") => SYNFIRE_DELAYS_OF_OUTPUTS,)
 const schedule_names = (Symbol("constant") => SYNFIRE_SCHEDULE_CONSTANT, Symbol("cosine") => SYNFIRE_SCHEDULE_COSINE, Symbol("step") => SYNFIRE_SCHEDULE_STEP,)
 const optimizer_kind_names = (Symbol("sgd") => SYNFIRE_OPTIMIZER_KIND_SGD, Symbol("adam") => SYNFIRE_OPTIMIZER_KIND_ADAM, Symbol("adamw") => SYNFIRE_OPTIMIZER_KIND_ADAMW,)
 const transport_names = (Symbol("auto") => SYNFIRE_TRANSPORT_AUTO, Symbol("loopback") => SYNFIRE_TRANSPORT_LOOPBACK, Symbol("mpi") => SYNFIRE_TRANSPORT_MPI,)
@@ -1505,7 +1509,7 @@ synfire_population_desc(; dtype=0, channels=0, n_cells=0, height=0, width=0, low
     synfire_population_desc(sizeof(synfire_population_desc), dtype, channels, n_cells, height, width, lower, upper, sigma, frozen, reserved)
 
 """
-How to create a synapse with a delay for each connection. Zero means the default in every field except `struct_size`, the two lengths and `max_delay`.
+How to create a synapse with delays. Zero means the default in every field except `struct_size`, the two lengths and `max_delay`.
 """
 struct synfire_delayed_desc
     struct_size::UInt32
@@ -1520,7 +1524,7 @@ struct synfire_delayed_desc
     gradient_bits::Int32
     initialization::Int32
     weight_bits::Int32
-    reserved::UInt32
+    delays_of::Int32
     gain::Float64
     seed::UInt64
     delays::Ptr{Float64}
@@ -1528,8 +1532,8 @@ struct synfire_delayed_desc
     mask::Ptr{UInt8}
     mask_length::UInt64
 end
-synfire_delayed_desc(; dtype=0, n_inputs=0, n_outputs=0, max_delay=0, learn_delays=0, width=0, bias=0, frozen=0, gradient_bits=0, initialization=0, weight_bits=0, reserved=0, gain=0, seed=0, delays=C_NULL, delays_length=0, mask=C_NULL, mask_length=0) =
-    synfire_delayed_desc(sizeof(synfire_delayed_desc), dtype, n_inputs, n_outputs, max_delay, learn_delays, width, bias, frozen, gradient_bits, initialization, weight_bits, reserved, gain, seed, delays, delays_length, mask, mask_length)
+synfire_delayed_desc(; dtype=0, n_inputs=0, n_outputs=0, max_delay=0, learn_delays=0, width=0, bias=0, frozen=0, gradient_bits=0, initialization=0, weight_bits=0, delays_of=0, gain=0, seed=0, delays=C_NULL, delays_length=0, mask=C_NULL, mask_length=0) =
+    synfire_delayed_desc(sizeof(synfire_delayed_desc), dtype, n_inputs, n_outputs, max_delay, learn_delays, width, bias, frozen, gradient_bits, initialization, weight_bits, delays_of, gain, seed, delays, delays_length, mask, mask_length)
 
 """
 Memory of a synapse, in bytes of device memory: synfire_synapse_query_memory().
@@ -3690,7 +3694,7 @@ end
 """
     synfire_synapse_create_delayed(context, desc, synapse)
 
-Creates a synapse with a delay for each connection.
+Creates a synapse with delays of its connections, inputs or outputs.
 """
 @inline function synfire_synapse_create_delayed(context, desc, synapse)
     address = functions.synfire_synapse_create_delayed

@@ -428,23 +428,25 @@ end
 
 """
     delayed(context; delays=(), mask=(), dtype=:f32, inputs, outputs, max_delay, learn_delays=false, width=0,
-            bias=false, frozen=false, gradient_bits=0, initialization=:uniform, weight_bits=0, gain=1, seed=0) ->
-            Synapse
+            bias=false, frozen=false, gradient_bits=0, initialization=:uniform, weight_bits=0, delays_of=:connections,
+            gain=1, seed=0) -> Synapse
     delayed(f, context; ...)
 
-Creates a synapse with a delay for each connection.
+Creates a synapse with delays of its connections, inputs or outputs.
 
-How to create a synapse with a delay for each connection. Zero means the default in every field except `struct_size`,
-the two lengths and `max_delay`.
+How to create a synapse with delays. Zero means the default in every field except `struct_size`, the two lengths and
+`max_delay`.
 
-- `delays`: The delays `[K, N]` at the start, each from 0 to M, and whole if they are fixed. Read during the call.
-  Default: drawn with `seed`, uniform from 0 to M.
+- `delays`: The delays `[K, N]`, `[K]` or `[N]` at the start, each from 0 to M, and whole if they are fixed. Read during
+  the call. Default: drawn with `seed`, uniform from 0 to M.
 - `mask`: As `mask` of [`Synapse`](@ref): connections `[K, N]`.
 - `dtype`: Type of the arrays, outputs and gradients: `SYNFIRE_DTYPE_F32` (default) or `SYNFIRE_DTYPE_F64`.
-- `inputs`: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+- `inputs`: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29; with delays of inputs or
+  of outputs, K rounded up is.
 - `outputs`: Outputs N, at least 1.
-- `max_delay`: The longest delay M in steps, 1 to 255.
-- `learn_delays`: `true`: delays are learnt. Default `false`: they are fixed, whole, and have no gradient.
+- `max_delay`: The longest delay M in steps, 1 to 255 of connections and 1 to 65,535 of inputs and of outputs.
+- `learn_delays`: `true`: delays are learnt, those of connections. Default `false`: they are fixed, whole, and have no
+  gradient.
 - `width`: The width of learnt delays at the start, in steps, at least 1e-3 and at most 1e6. Default: M / 2. Must be 0
   with fixed delays.
 - `bias`: `true`: with a bias. Default `false`: without.
@@ -452,6 +454,7 @@ the two lengths and `max_delay`.
 - `gradient_bits`: As `gradient_bits` of [`Synapse`](@ref).
 - `initialization`: As `initialization` of [`Synapse`](@ref), of weights and bias.
 - `weight_bits`: As `weight_bits` of [`Synapse`](@ref), of the w[n, k, d].
+- `delays_of`: One of `:connections`, `:inputs`, `:outputs`. Default: connections.
 - `gain`: A factor on the initial weights, at most 1e30. Default: 1.
 - `seed`: Any number. Different seeds give independent weights and delays.
 """
@@ -466,10 +469,10 @@ delayed(f, context::Context; arguments...) = with_handle(f, delayed(context; arg
 
 function delayed_request(context::Context; delays=(), mask=(), dtype=:f32, inputs, outputs, max_delay,
                          learn_delays::Bool=false, width=0, bias::Bool=false, frozen::Bool=false, gradient_bits=0,
-                         initialization=:uniform, weight_bits=0, gain=1, seed=0, unknown...)
+                         initialization=:uniform, weight_bits=0, delays_of=:connections, gain=1, seed=0, unknown...)
     isempty(unknown) || throw_unknown(unknown, (:delays, :mask, :dtype, :inputs, :outputs, :max_delay, :learn_delays,
                                                 :width, :bias, :frozen, :gradient_bits, :initialization, :weight_bits,
-                                                :gain, :seed))
+                                                :delays_of, :gain, :seed))
     operands = Operands(context)
     delays_list = list!(operands, Float64, delays)
     mask_list = list!(operands, UInt8, mask)
@@ -489,6 +492,7 @@ function delayed_request(context::Context; delays=(), mask=(), dtype=:f32, input
         gradient_bits=gradient_bits,
         initialization=constant("initialization", LibSynfire.initialization_names, initialization),
         weight_bits=weight_bits,
+        delays_of=constant("delays_of", LibSynfire.delays_of_names, delays_of),
         gain=gain,
         seed=seed))
 end

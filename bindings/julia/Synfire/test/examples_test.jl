@@ -45,6 +45,13 @@ end
     @test length(lines_of(output)) == 95
 end
 
+# Without mpirun there is one rank.
+@testset "ranks" begin
+    output, good = example("ranks")
+    alone = last(lines_of(output))
+    @test good && first(lines_of(output)) == replace(alone, "alone" => "rank 0 of 1")
+end
+
 @testset "network" begin
     mktempdir() do folder
         cd(folder) do

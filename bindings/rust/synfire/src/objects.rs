@@ -94,6 +94,17 @@ crate::values::values! {
     }
 }
 crate::values::values! {
+    /// Values of `SYNFIRE_DELAYS_OF_*`.
+    DelaysOf {
+        /// Each connection: D`[n, k]`.
+        Connections = SYNFIRE_DELAYS_OF_CONNECTIONS,
+        /// Each input, for all its connections: D`[n, k]` = D`[k]`.
+        Inputs = SYNFIRE_DELAYS_OF_INPUTS,
+        /// Each output, for all its connections: D`[n, k]` = D`[n]`.
+        Outputs = SYNFIRE_DELAYS_OF_OUTPUTS,
+    }
+}
+crate::values::values! {
     /// Values of `SYNFIRE_NETWORK_INPUT_*`.
     NetworkInput {
         /// Spikes `[T, B, K]`, by default as [`DType::Bits`].
@@ -661,8 +672,7 @@ impl Synapse {
     }
 }
 
-/// Options for [`Synapse::delayed`]; each has the library's default. How to create a synapse with a delay for each
-/// connection.
+/// Options for [`Synapse::delayed`]; each has the library's default. How to create a synapse with delays.
 #[derive(Clone, Copy, Debug)]
 #[must_use]
 pub struct DelayedBuilder<'a> {
@@ -677,6 +687,7 @@ pub struct DelayedBuilder<'a> {
     gradient_bits: i32,
     initialization: Initialization,
     weight_bits: i32,
+    delays_of: DelaysOf,
     gain: f64,
     seed: u64,
     delays: &'a [f64],
@@ -688,7 +699,7 @@ impl<'a> DelayedBuilder<'a> {
         self.dtype = dtype;
         self
     }
-    /// `true`: delays are learnt. `false` (default): they are fixed, whole, and have no gradient.
+    /// `true`: delays are learnt, those of connections. `false` (default): they are fixed, whole, and have no gradient.
     pub fn learn_delays(mut self, learn_delays: bool) -> Self {
         self.learn_delays = learn_delays;
         self
@@ -724,6 +735,11 @@ impl<'a> DelayedBuilder<'a> {
         self.weight_bits = weight_bits;
         self
     }
+    /// One of [`DelaysOf`]. Default: connections.
+    pub fn delays_of(mut self, delays_of: DelaysOf) -> Self {
+        self.delays_of = delays_of;
+        self
+    }
     /// A factor on the initial weights, at most 1e30. Default: 1.
     pub fn gain(mut self, gain: f64) -> Self {
         self.gain = gain;
@@ -734,8 +750,8 @@ impl<'a> DelayedBuilder<'a> {
         self.seed = seed;
         self
     }
-    /// The delays `[N, K]` at the start, each from 0 to M, and whole if they are fixed. Read during the call. Default:
-    /// drawn with `seed`, uniform from 0 to M.
+    /// The delays `[N, K]`, `[K]` or `[N]` at the start, each from 0 to M, and whole if they are fixed. Read during the
+    /// call. Default: drawn with `seed`, uniform from 0 to M.
     pub fn delays(mut self, delays: &'a [f64]) -> Self {
         self.delays = delays;
         self
@@ -784,7 +800,7 @@ impl<'a> DelayedBuilder<'a> {
             gradient_bits: self.gradient_bits,
             initialization: self.initialization.to_raw(),
             weight_bits: self.weight_bits,
-            reserved: 0,
+            delays_of: self.delays_of.to_raw(),
             gain: self.gain,
             seed: self.seed,
             delays: if self.delays.is_empty() { null() } else { self.delays.as_ptr() },
@@ -797,9 +813,10 @@ impl<'a> DelayedBuilder<'a> {
 impl Synapse {
     /// Options, with what it needs; everything else has its default.
     ///
-    /// - `n_inputs`: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29.
+    /// - `n_inputs`: Inputs K, at least 1. (M + 1) * (K rounded up to a multiple of 32) is at most 2^29; with delays of
+    ///   inputs or of outputs, K rounded up is.
     /// - `n_outputs`: Outputs N, at least 1.
-    /// - `max_delay`: The longest delay M in steps, 1 to 255.
+    /// - `max_delay`: The longest delay M in steps, 1 to 255 of connections and 1 to 65,535 of inputs and of outputs.
     pub fn delayed<'a>(n_inputs: i64, n_outputs: i64, max_delay: i32) -> DelayedBuilder<'a> {
         DelayedBuilder {
             dtype: DType::F32,
@@ -813,6 +830,7 @@ impl Synapse {
             gradient_bits: 0,
             initialization: Initialization::Uniform,
             weight_bits: 0,
+            delays_of: DelaysOf::Connections,
             gain: 0.0,
             seed: 0,
             delays: &[],

@@ -73,6 +73,15 @@ fn compare_with_file(name: &str, file: &str) {
 }
 
 #[test]
+#[ignore = "needs the examples"]
+fn ranks() {
+    let text = example("ranks", &[]);
+    let (together, alone) = text.trim_end().split_once("alone: ").unwrap();
+    let lines: Vec<String> = (0..2).map(|rank| format!("rank {rank} of 2: {alone}, the same file\n")).collect();
+    assert_eq!(together, lines.concat());
+}
+
+#[test]
 #[ignore = "needs the C programs"]
 fn network() {
     compare_with_file("network", "network.safetensors");

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Checks that `digits` or `gestures` learns the same on every backend: the same safetensors file to the byte.
 
-    compare_backends.py DIGITS DATA [--epochs N] [--floor PER_CENT] [--weights HASH] [--backends host,host:1,cuda]
+    compare_backends.py DIGITS DATA [--epochs N] [--floor PER_CENT] [--weights HASH] [--backends host,host:1,host:1:2,cuda]
     compare_backends.py GESTURES - [...] [OPTION OF GESTURES]...
 
 DIGITS and GESTURES are the programs, DATA the folder that `digits --make-data` has filled, or a packed file of spikes such
-as few.spikes.gz. Each backend learns from them; host:1 is the host with one thread. All must print the same numbers, but
+as few.spikes.gz. Each backend learns from them; host:1 is the host with one thread, and host:1:2 are two ranks of one thread each.
+All must print the same numbers, but
 for the times, and write the same bytes; with --weights, these weights. The first backend must name at least PER_CENT of
 what was not learnt. Without --epochs, the training is the whole one. Options that are not listed go to the program.
 
@@ -38,10 +39,11 @@ def unpacked(data, folder):
 
 def learn(program, data, output, backend, epochs, options):
     """Returns the program's output without progress and times, the seconds of learning, and its file."""
-    name, _, threads = backend.partition(":")
+    name, threads, ranks = (backend.split(":") + ["", ""])[:3]
     command = [program, "--output", output, "--backend", name, *options]
     command += ["--data", data] if data else []
     command += ["--threads", threads] if threads else []
+    command += ["--ranks", ranks] if ranks else []
     command += ["--epochs", str(epochs)] if epochs else []
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     text = done.stdout.decode("utf-8", "replace").replace("\r", "")

@@ -58,6 +58,11 @@ case_options() {
   refused 2 'needs a value' --epochs
   refused 2 'an integer from 1 to 10000' --epochs 0
   refused 2 'an integer from 1 to 10000' --epochs 5x
+  refused 2 'an integer from 1 to 4096' --sounds 0
+  refused 2 'an integer from 0 to 100' --recurrent -1
+  refused 2 'an integer from 0 to 50' --delays 51
+  refused 2 'an integer from 1 to 64' --ranks 0
+  refused 2 'needs --data' --ranks mpi
   refused 2 'auto, host, cuda' --backend tpu
   refused 2 'allowed: 8, 16, 24' --weight-bits 12
   refused 2 'only one of them' --data a --make-data b

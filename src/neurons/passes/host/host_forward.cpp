@@ -50,7 +50,9 @@ class SpikeWriter {
       : a_(a),
         tile_(tile),
         crosses_rows_(a.extents.n_neurons % 32 != 0 && tile.neuron + tile.count > a.extents.n_neurons) {
-    if (a.spike_bits && crosses_rows_) rows_.set(a.extents.n_neurons, tile.neuron, tile.words);
+    if (!a.spike_bits || !crosses_rows_) return;
+    rows_.set(a.extents.n_neurons, tile.neuron, tile.words);
+    fill_row(packed_, uint32_t{0}, n_packed);
   }
 
   void write(int64_t t, const R* spikes) {
@@ -89,7 +91,8 @@ class SpikeWriter {
   const Tile& tile_;
   const bool crosses_rows_;
   RowWords rows_;
-  uint32_t packed_[forward_tile / 32 + RowWords::group + 1] = {};
+  static constexpr int n_packed = forward_tile / 32 + RowWords::group + 1;
+  uint32_t packed_[n_packed];
   uint32_t time_words_[forward_tile];
 };
 
@@ -100,17 +103,22 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile, R* rows) {
                                                                                   tile);
   const int64_t row = a.extents.row(), element = tile.element;
   const int count = tile.count, lanes = computed<R, PerNeuron>(tile);
-  R *const v = rows, *const h = v + forward_tile, *const spikes = h + forward_tile,
+  // A layer's own state is advanced where it is, if no vector reaches beyond the tile's neurons.
+  const bool in_place = a.v_in == a.v_out && lanes == count;
+  R *const v = in_place ? a.v_out + element : rows, *const h = rows + forward_tile, *const spikes = h + forward_tile,
            *const scratch = spikes + forward_tile;
-  R* w[max_further_states] = {};
-  for (int k = 0; k < n_further; ++k) w[k] = scratch + (k + 1) * forward_tile;
   const int stored = stored_states<Model>(a.rules);
+  R* w[max_further_states] = {};
+  for (int k = 0; k < n_further; ++k)
+    w[k] = in_place && k < stored - 1 ? a.w_out[k] + element : scratch + (k + 1) * forward_tile;
   SpikeWriter<R> spike_writer(a, tile);
-  copy_row(v, a.v_in + element, count);
-  fill_row(v + count, R(0), lanes - count);
-  for (int k = 0; k < stored - 1; ++k) {
-    copy_row(w[k], a.w_in[k] + element, count);
-    fill_row(w[k] + count, R(0), lanes - count);
+  if (!in_place) {
+    copy_row(v, a.v_in + element, count);
+    fill_row(v + count, R(0), lanes - count);
+    for (int k = 0; k < stored - 1; ++k) {
+      copy_row(w[k], a.w_in[k] + element, count);
+      fill_row(w[k] + count, R(0), lanes - count);
+    }
   }
   if constexpr (is_ruled<Model>)
     if (stored < Model::n_states) fill_row(w[n_further - 1], R(0), lanes);
@@ -133,10 +141,10 @@ void forward_tile_of(const ForwardArguments<R>& a, const Tile& tile, R* rows) {
     write_exactly(a.v_seq, t, element, count, v);
     for (int k = 0; k < n_further; ++k) write_exactly(a.w_seq[k], t, element, count, w[k]);
   }
-  if (a.v_out) copy_row(a.v_out + element, v, count);
+  if (a.v_out && !in_place) copy_row(a.v_out + element, v, count);
   if (a.v_final) copy_row(a.v_final + element, v, count);
   for (int k = 0; k < n_further; ++k) {
-    if (a.w_out[k]) copy_row(a.w_out[k] + element, w[k], count);
+    if (a.w_out[k] && !in_place) copy_row(a.w_out[k] + element, w[k], count);
     if (a.w_final[k]) copy_row(a.w_final[k] + element, w[k], count);
   }
 }

@@ -43,17 +43,24 @@ class Tiling {
   Tiling(const Extents& extents, Cut cut, int tile_size, int64_t bytes_per_element)
       : extents_(extents),
         cut_(cut),
+        is_one_(extents.row() <= tile_size && (cut != at_rows || extents.batch == 1)),
         row_length_(cut == at_rows ? extents.n_neurons : extents.row()),
-        tiles_per_row_((row_length_ + tile_size - 1) / tile_size),
-        tile_words_(cut == at_words ? words_of_tile(extents, tile_size) : 0),
+        tiles_per_row_(is_one_ ? 1 : (row_length_ + tile_size - 1) / tile_size),
+        tile_words_(!is_one_ && cut == at_words ? words_of_tile(extents, tile_size) : 0),
         tile_size_(tile_size),
         far_(extents.n_steps > 1 && extents.n_steps * extents.row() * bytes_per_element > far_bytes) {}
 
   int64_t n_tiles() const {
+    if (is_one_) return extents_.batch > 0 ? 1 : 0;
     if (cut_ == at_words) return (extents_.batch * extents_.words_per_row() + tile_words_ - 1) / tile_words_;
     return tiles_per_row_ * (cut_ == at_rows ? extents_.batch : 1);
   }
   Tile operator[](int64_t index) const {
+    if (is_one_) {
+      const int64_t count = extents_.row();
+      const int64_t words = cut_ == at_words ? extents_.batch * extents_.words_per_row() : (count + 31) / 32;
+      return tile(0, 0, 0, words, count);
+    }
     if (cut_ == at_words) return of_words(index * tile_words_);
     const int64_t row = index / tiles_per_row_;
     const int64_t neuron = index % tiles_per_row_ * tile_size_;
@@ -78,6 +85,7 @@ class Tiling {
 
   const Extents extents_;
   const Cut cut_;
+  const bool is_one_;  // found without divisions, which take as long as a step of a small layer
   const int64_t row_length_, tiles_per_row_, tile_words_;
   const int tile_size_;
   const bool far_;
@@ -85,6 +93,7 @@ class Tiling {
 
 // The batch rows of this pass that are active in its layer.
 Extents active_of(const Extents& extents, int64_t active) {
+  if (active >= extents.row()) return extents;
   return {extents.n_steps, std::min(active / extents.n_neurons, extents.batch), extents.n_neurons};
 }
 

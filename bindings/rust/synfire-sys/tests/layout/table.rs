@@ -66,7 +66,7 @@ pub fn table() -> Vec<String> {
     structure!(lines, synfire_one_to_one_desc { struct_size, input_kind, channels, height, width, scope, dtype, bias, frozen, gradient_bits, reserved, initial_weight });
     structure!(lines, synfire_conv2d_desc { struct_size, input_kind, channels, output_channels, height, width, kernel_height, kernel_width, stride_y, stride_x, padding_y, padding_x, dilation_y, dilation_x, groups, output_padding_y, output_padding_x, transposed, dtype, bias, frozen, gradient_bits, input_gradient_bits, initialization, count_bound, count_scale, weight_bits, gain, seed, mask, mask_length });
     structure!(lines, synfire_population_desc { struct_size, dtype, channels, n_cells, height, width, lower, upper, sigma, frozen, reserved });
-    structure!(lines, synfire_delayed_desc { struct_size, dtype, n_inputs, n_outputs, max_delay, learn_delays, width, bias, frozen, gradient_bits, initialization, weight_bits, reserved, gain, seed, delays, delays_length, mask, mask_length });
+    structure!(lines, synfire_delayed_desc { struct_size, dtype, n_inputs, n_outputs, max_delay, learn_delays, width, bias, frozen, gradient_bits, initialization, weight_bits, delays_of, gain, seed, delays, delays_length, mask, mask_length });
     structure!(lines, synfire_synapse_memory { struct_size, reserved, weight_bytes, derived_bytes, gradient_bytes });
     structure!(lines, synfire_synapse_info { struct_size, input_kind, input_height, input_width, input_channels, output_height, output_width, output_channels, row_operations, dtype, n_arrays, frozen, takes_mask, takes_dropout, gradient_bits, kind, weight_bits, has_mask });
     structure!(lines, synfire_synapse_array_info { struct_size, dtype, trained, n_dimensions, shape, name });
@@ -244,6 +244,9 @@ pub fn table() -> Vec<String> {
     lines.push(format!("constant\tSYNFIRE_SCOPE_NEURON\t{}", SYNFIRE_SCOPE_NEURON));
     lines.push(format!("constant\tSYNFIRE_SCOPE_CHANNEL\t{}", SYNFIRE_SCOPE_CHANNEL));
     lines.push(format!("constant\tSYNFIRE_SCOPE_LAYER\t{}", SYNFIRE_SCOPE_LAYER));
+    lines.push(format!("constant\tSYNFIRE_DELAYS_OF_CONNECTIONS\t{}", SYNFIRE_DELAYS_OF_CONNECTIONS));
+    lines.push(format!("constant\tSYNFIRE_DELAYS_OF_INPUTS\t{}", SYNFIRE_DELAYS_OF_INPUTS));
+    lines.push(format!("constant\tSYNFIRE_DELAYS_OF_OUTPUTS\t{}", SYNFIRE_DELAYS_OF_OUTPUTS));
     lines.push(format!("constant\tSYNFIRE_SCHEDULE_CONSTANT\t{}", SYNFIRE_SCHEDULE_CONSTANT));
     lines.push(format!("constant\tSYNFIRE_SCHEDULE_COSINE\t{}", SYNFIRE_SCHEDULE_COSINE));
     lines.push(format!("constant\tSYNFIRE_SCHEDULE_STEP\t{}", SYNFIRE_SCHEDULE_STEP));
