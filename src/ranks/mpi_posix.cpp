@@ -130,11 +130,13 @@ class Mpi final : public Transport {
   }
 
   Place place() const noexcept override { return place_; }
-  // At the end of the process. Any thread.
+  // At the end of the process, of all communicators before the process waits for the others of any: those that were
+  // made by several threads are in another order on each rank. Any thread.
   void leave() noexcept {
-    if (is_from_before_fork()) return;
-    watch_->leave(n_ended_);
-    watch_->wait_for_others();
+    if (!is_from_before_fork()) watch_->leave(n_ended_);
+  }
+  void wait_for_others() const noexcept {
+    if (!is_from_before_fork()) watch_->wait_for_others();
   }
 
   void begin(Join how, std::span<const Part> parts) override {
@@ -274,6 +276,7 @@ void Living::add(Mpi& one) {
   static const bool is_told = std::atexit([] {  // runs before that of the shim, which was registered earlier
                                 const std::lock_guard lock(living().mutex);
                                 for (Mpi* const left : living().all) left->leave();
+                                for (const Mpi* const left : living().all) left->wait_for_others();
                               }) == 0;
   static_cast<void>(is_told);
   const std::lock_guard lock(mutex);
